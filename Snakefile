@@ -1,0 +1,65 @@
+"""From experiments.yaml to a checked table: runs, artefacts, verdicts, report."""
+
+from snakemake.utils import min_version, validate
+
+from harness import campaign
+from harness.artefacts import all_runs, artefacts
+from harness.errors import HarnessError
+from harness.experiments import paper_names
+from harness.layout import Layout
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+validate(config, "config/schema/config.yaml")
+
+SCALE = config["scale"]
+LAYOUT = Layout(SCALE)
+RESULTS = f"results/{SCALE}"
+
+try:
+    PAPERS = paper_names()
+    ARTEFACTS = {a.name: a for a in artefacts()}
+    RUNS = {r.id: r for r in all_runs(SCALE)}
+    if workflow.exec_mode == workflow.exec_mode.DEFAULT and not workflow.dryrun:
+        # Before jobs are planned: a record that was cut short or edited must count as missing.
+        campaign.hold(LAYOUT)
+        campaign.set_broken_aside(list(RUNS.values()), LAYOUT)
+except HarnessError as error:
+    raise WorkflowError(str(error)) from None
+
+
+wildcard_constraints:
+    run=r"[a-z]+/[^/]+/[^/]+/[^/]+/s\d+",
+    source="[a-z0-9-]+",
+    paper="[a-z]+",
+
+
+include: "reproduce/rules/common.smk"
+include: "reproduce/rules/runs.smk"
+include: "reproduce/rules/artefacts.smk"
+include: "reproduce/rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        f"{RESULTS}/report/index.html",
+
+
+DISPLAY = campaign.attach(list(RUNS.values()), LAYOUT, workflow.cores or 1)
+
+
+onstart:
+    DISPLAY.start()
+
+
+onsuccess:
+    DISPLAY.stop()
+
+
+onerror:
+    DISPLAY.stop()

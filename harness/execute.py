@@ -1,0 +1,41 @@
+"""Run one run: module, config, record."""
+
+import importlib
+import os
+import time
+from pathlib import Path
+
+from harness.code_id import code_id
+from harness.errors import HarnessError
+from harness.experiments import RunSpec
+from harness.layout import Layout
+from harness.record import Run, now, write_record
+from harness.settings import build
+
+
+def execute(spec: RunSpec, layout: Layout, *, device: str = "cpu", threads: int | None = None) -> Path:
+    """`reproduce.<paper>.<experiment>.run(run, config)`, and its record when it has ended well."""
+    folder = layout.run_folder(spec.id)
+    folder.mkdir(parents=True, exist_ok=True)
+    threads = threads or spec.resources["threads"]
+    # Identity of results is promised per thread count only, so the count is set before numpy or torch start.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(threads)
+    try:
+        module = importlib.import_module(spec.module)
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith(spec.module):
+            raise HarnessError(
+                f"experiment {spec.experiment!r} of {spec.paper} has no module {spec.module}:"
+                f" write it or remove it from reproduce/{spec.paper}/experiments.yaml"
+            ) from None
+        raise
+    config = build(module.Config, spec.config, spec.id)
+    run = Run(spec, folder)
+    started, clock = now(), time.perf_counter()
+    module.run(run, config)
+    seconds = time.perf_counter() - clock
+    write_record(
+        run, code=code_id(spec.module), device=device, threads=threads, started=started, seconds=seconds
+    )
+    return folder / "run.json"

@@ -1,0 +1,167 @@
+"""What a paper reports, and the verdict on a number or a claim."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.errors import HarnessError
+from harness.stats import Estimate, as_reported, contrast, difference
+
+VERDICTS = (
+    "match",
+    "agrees",
+    "differs",
+    "contradicts",
+    "unclear",
+    "not comparable",
+    "not run",
+    "out of reach",
+    "paper issue",
+)
+MIN_RUNS = 3  # fewer seeds give no interval worth the name
+
+_GROUPING = ", \u00a0\u2009"  # thousands are printed 782,938 or 15 625
+_NUMBER = re.compile(
+    rf"^(?P<value>[-+]?(?:\d[\d{_GROUPING}]*)?(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*%?"
+    r"\s*(?:\(\s*(?P<in>\d*\.?\d+)\s*\)|±\s*(?P<pm>\d*\.?\d+))?\s*(?P<unit>%|[KMG])?$"
+)
+_POWER = re.compile(r"^10\^(\d+)$")
+_FACTOR = {"K": 1e3, "M": 1e6, "G": 1e9}
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A number exactly as a paper prints it, and what its printed form says."""
+
+    text: str
+    value: float
+    resolution: float  # one unit of the last printed digit
+    spread: float | None = None
+    power_of_ten: bool = False
+
+    def rounds_to(self, value: float) -> bool:
+        """Would `value`, printed as the paper prints, read the same?"""
+        if self.power_of_ten:
+            return value > 0 and round(math.log10(value)) == round(math.log10(self.value))
+        return abs(value - self.value) <= 0.5 * self.resolution * (1 + 1e-9)
+
+
+def parse(text: str) -> Reported:
+    """`0.79 (0.00)`, `92.2%`, `782,938`, `14.8M`, `2.88 ± 0.19`, `10^18`."""
+    clean = str(text).strip()
+    power = _POWER.match(clean)
+    if power:
+        return Reported(clean, 10.0 ** int(power[1]), 10.0 ** int(power[1]), power_of_ten=True)
+    found = _NUMBER.match(clean)
+    if not found or not re.search(r"\d", found["value"]):
+        raise HarnessError(f"reported number {text!r} is not one: write it as printed, e.g. '0.79 (0.00)'")
+    digits = re.sub(f"[{_GROUPING}]", "", found["value"])
+    mantissa, _, exponent = digits.lower().partition("e")
+    factor = _FACTOR.get(found["unit"] or "", 1.0)
+    decimals = len(mantissa.partition(".")[2]) - int(exponent or 0)
+    spread = found["in"] or found["pm"]
+    return Reported(
+        clean, float(digits) * factor, 10.0**-decimals * factor, float(spread) * factor if spread else None
+    )
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known of the paper's numbers in one artefact."""
+
+    n: int = 1  # runs behind each printed number
+    units: int = 0  # architectures behind each printed number
+    spread_kind: str = "unknown"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One of VERDICTS, or '' where the paper prints nothing, with the reason in a sentence."""
+
+    word: str
+    reason: str = ""
+
+
+def judge(ours: Estimate, reported: Reported, context: Context) -> Verdict:
+    """Our number beside the paper's. Two-sided: better than reported is a difference too."""
+    if not math.isfinite(ours.value):
+        return Verdict("differs", "our value is not a number")
+    if reported.rounds_to(ours.value):
+        return Verdict("match", "equal after rounding as printed")
+    theirs = as_reported(ours, reported.value, reported.spread, context.spread_kind, context.n, context.units)
+    gap, half = difference(ours, theirs)
+    beyond = abs(gap) - 0.5 * reported.resolution
+    if half == 0:
+        return Verdict("differs", f"{_signed(gap)} from the printed number, and nothing here is random")
+    if ours.spread_kind == "none":
+        return Verdict("unclear", "a single run has no interval")
+    told = f"{_signed(gap)} from the printed number, 95 % interval of the difference ±{half:.2g}"
+    if beyond > half:
+        return Verdict("differs", told)
+    if ours.spread_kind == "sample_sd" and ours.n < MIN_RUNS:
+        return Verdict("unclear", f"{told}, from {ours.n} runs only")
+    if half > abs(reported.value) / 2:
+        return Verdict("unclear", f"{told}: wider than half of the number itself")
+    return Verdict("agrees", told)
+
+
+def judge_text(ours: str, reported: str) -> Verdict:
+    """Settings are compared as text, or as numbers where both are numbers (3e-4 = 0.0003)."""
+    if _same(ours, reported):
+        return Verdict("match", "the same setting")
+    return Verdict("differs", f"the paper prints {reported!r}, the configuration says {ours!r}")
+
+
+def _same(a: str, b: str) -> bool:
+    """Word by word, numbers as numbers: `0.4 to 1.0` is `0.4 to 1`."""
+    words = [text.casefold().split() for text in (a, b)]
+    return len(words[0]) == len(words[1]) and all(map(_same_word, *words))
+
+
+def _same_word(a: str, b: str) -> bool:
+    try:
+        return float(a) == float(b)
+    except ValueError:
+        return a == b
+
+
+def _signed(gap: float) -> str:
+    return f"{gap:+.3g}"
+
+
+def judge_relation(left: Estimate, relation: str, right: Estimate, margin: float = 0.0) -> Verdict:
+    """A claim of order: agrees or contradicts only where the 95 % interval excludes the other."""
+    gap, half = difference(left, right)
+    gain = {">": gap - margin, "<": -gap - margin, "=": gap}[relation]
+    return _sided(gain, half, relation, margin)
+
+
+def judge_trend(points: Sequence[Estimate], direction: str) -> Verdict:
+    """A claim of trend over an ordered list, by its linear contrast."""
+    slope, half = contrast(points)
+    return _sided(slope if direction == "rising" else -slope, half, direction, 0.0)
+
+
+def _sided(gain: float, half: float, relation: str, margin: float) -> Verdict:
+    if not math.isfinite(gain):
+        return Verdict("contradicts", "one side is not a number")
+    told = f"{gain:+.3g}" + (f" ± {half:.2g}" if half else "")
+    if relation == "=":  # equal within the margin
+        if abs(gain) + half <= margin:
+            return Verdict("agrees", f"difference {told}, inside ±{margin:g}")
+        if abs(gain) - half > margin:
+            return Verdict("contradicts", f"difference {told}, outside ±{margin:g}")
+        return Verdict("unclear", f"difference {told} against ±{margin:g}")
+    if gain - half > 0:
+        return Verdict("agrees", f"by {told}")
+    if gain + half < 0 or (half == 0 and gain <= 0):
+        return Verdict("contradicts", f"by {told}")
+    return Verdict("unclear", f"{told}: the interval is wider than the effect")
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """A claim of several parts is as good as its worst part."""
+    order = ("contradicts", "not run", "unclear", "agrees")
+    word = min((v.word for v in verdicts), key=order.index)
+    return Verdict(word, "; ".join(dict.fromkeys(v.reason for v in verdicts if v.word == word)))

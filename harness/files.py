@@ -1,0 +1,64 @@
+"""Where files are found and how they are written so that a kill loses nothing."""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+from harness.errors import HarnessError
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def cache_dir() -> Path:
+    """Downloads and converted stores: NAS_CACHE, else the user's cache folder (shared by all checkouts)."""
+    named = os.environ.get("NAS_CACHE")
+    if named:
+        return Path(named).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "nas-reproduction"
+
+
+def data_dirs() -> list[Path]:
+    """The folders of NAS_DATA (separated like PATH), in order; each must exist."""
+    named = [Path(p).expanduser() for p in os.environ.get("NAS_DATA", "").split(os.pathsep) if p]
+    for folder in named:
+        if not folder.is_dir():
+            raise HarnessError(f"NAS_DATA names {folder}, which is not a folder: correct or unset NAS_DATA")
+    return named
+
+
+def find_data(relative: str) -> Path | None:
+    """The first of NAS_DATA's folders, then the cache, that holds this file."""
+    for folder in [*data_dirs(), cache_dir()]:
+        if (folder / relative).exists():
+            return folder / relative
+    return None
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_atomic(path: Path, content: bytes | str) -> None:
+    """Write whole or not at all: readers and later campaigns never see half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = content.encode() if isinstance(content, str) else content
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,88 @@
+"""One artefact from its runs: rows, cells, claims, renderings."""
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
+
+from harness import cells, claims, render, rows
+from harness.artefacts import Artefact
+from harness.errors import HarnessError
+from harness.files import ROOT, write_atomic
+from harness.layout import Layout, artefact_file
+
+SUFFIXES = {"table": (".cells.csv", ".claims.csv", ".md", ".tex", ".html")}
+SUFFIXES["figure"] = (".cells.csv", ".claims.csv", ".png", ".svg", ".pdf", ".md")
+
+
+def outputs(artefact: Artefact, base: Path) -> list[Path]:
+    """The files of an artefact below results/<scale> or published/<scale>."""
+    return [artefact_file(base, artefact.name, suffix) for suffix in SUFFIXES[artefact.kind]]
+
+
+def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
+    """Runs → rows → cells → verdicts → files."""
+    stacked, records = rows.collect(artefact.runs(layout.scale, root), layout)
+    rows.write(stacked, layout.rows(artefact.name))
+    filled = cells.fill(artefact, stacked, layout.scale, root)
+    frame = cells.to_frame(filled)
+    tested = claims.to_frame(claims.judge_claims(artefact, filled, layout.scale))
+    truths = list(dict.fromkeys(truth_name(t) for record in records.values() for t in record["truths"]))
+    text = render.caption(artefact, layout.scale, frame, truths)
+
+    def write(suffix: str, content: str) -> None:
+        write_atomic(artefact_file(layout.results, artefact.name, suffix), content)
+
+    write(".claims.csv", tested.to_csv(index=False, lineterminator="\n"))
+    write(".cells.csv", frame.to_csv(index=False, lineterminator="\n", float_format="%.10g"))
+    write(".md", render.markdown(artefact, frame, text))
+    if artefact.kind == "table":
+        write(".tex", render.latex(artefact, frame, text))
+        write(".html", render.html_table(artefact, frame))
+    else:
+        from harness import figstyle
+
+        base = artefact_file(layout.results, artefact.name, ".png").with_suffix("")
+        figstyle.save(_drawing(artefact), frame, base)
+
+
+def truth_name(truth: dict[str, object]) -> str:
+    """`nb201 cifar10 test at 200 epochs (nb201-table)`, for a caption."""
+    return f"{truth['space']} {truth['dataset']} {truth['split']} at {truth['epochs']} epochs ({truth['source']})"
+
+
+def truth_line(truth: dict[str, object]) -> str:
+    """The same with its policy and its file's hash, for the report."""
+    file = f"{truth['file']}, sha256 {str(truth['sha256'])[:12]}"
+    return f"{truth_name(truth)}: {truth['policy']}; {file}"
+
+
+def _drawing(artefact: Artefact) -> Callable[..., None]:
+    """`draw(cells, figure)` of the module beside the figure's YAML; it sees the cells and nothing else."""
+    module = _load(artefact.drawing)
+    if not hasattr(module, "draw"):
+        raise HarnessError(f"{artefact.drawing} has no function draw(cells, figure): write it")
+    return module.draw
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"figure_{path.parent.name}_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def read_cells(path: Path) -> pd.DataFrame:
+    """cells.csv as it was written: text stays text, an empty reason is no NaN."""
+    text = {
+        name: str
+        for name in ("row", "column", "text", "spread_kind", "reported", "verdict", "reason", "runs")
+    }
+    return pd.read_csv(
+        path,
+        dtype=text,
+        keep_default_na=False,
+        na_values={"value": [""], "spread": [""], "lo": [""], "hi": [""]},
+    )

@@ -1,0 +1,101 @@
+"""Which runs of an artefact are there, and what the missing ones will take, learnt from past records."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from harness.experiments import RunSpec
+from harness.files import ROOT
+from harness.layout import SCALES, Layout
+
+
+@dataclass(frozen=True)
+class Past:
+    """What runs took: seconds and bytes by (scale, run), from results and from published provenance."""
+
+    seconds: dict[tuple[str, str], float]
+    size: dict[tuple[str, str], int]
+
+    def expect(self, spec: RunSpec) -> tuple[float | None, int | None]:
+        """The same run, else its setting, else its method, else its experiment, at the same scale."""
+        path = spec.id.split("/")
+        for depth in range(len(path), 1, -1):
+            near = [k for k in self.seconds if k[0] == spec.scale and _alike(k[1].split("/"), path, depth)]
+            if near:
+                sizes = [self.size[k] for k in near if k in self.size]
+                return median(self.seconds[k] for k in near), int(median(sizes)) if sizes else None
+        return None, None
+
+
+def _alike(one: list[str], other: list[str], depth: int) -> bool:
+    """Equal in paper and experiment, and in as many of setting and method as depth asks for."""
+    paper, experiment, method, setting, seed = range(5)
+    keys = {5: [paper, experiment, method, setting, seed], 4: [paper, experiment, method, setting]}
+    keys |= {3: [paper, experiment, setting], 2: [paper, experiment]}
+    return all(one[i] == other[i] for i in keys[depth])
+
+
+def past(root: Path = ROOT) -> Past:
+    """Read every record that this checkout has; a broken one teaches nothing and is left alone."""
+    seconds: dict[tuple[str, str], float] = {}
+    size: dict[tuple[str, str], int] = {}
+    for path in sorted((root / "published").glob("*/*/*/*.provenance.json")):
+        for run in _json(path).get("runs", []):
+            seconds[path.parts[-4], run["run"]] = run["seconds"]
+    for scale in SCALES:
+        base = Layout(scale, root).results / "runs"
+        for path in base.glob("*/*/*/*/s*/run.json"):
+            record = _json(path)
+            if "seconds" in record:
+                name = path.parent.relative_to(base).as_posix()
+                seconds[scale, name] = record["seconds"]
+                size[scale, name] = sum(f.stat().st_size for f in path.parent.iterdir() if f.is_file())
+    return Past(seconds, size)
+
+
+def _json(path: Path) -> dict:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Present and missing runs, and the seconds and bytes of the missing ones (None = never run before)."""
+
+    present: int
+    missing: int
+    seconds: float
+    size: int
+    unknown: int
+
+
+def forecast(runs: Iterable[RunSpec], layout: Layout, known: Past) -> Forecast:
+    present = missing = unknown = 0
+    seconds, size = 0.0, 0
+    for spec in runs:
+        if (layout.run_folder(spec.id) / "run.json").is_file():
+            present += 1
+            continue
+        missing += 1
+        expected, bytes_ = known.expect(spec)
+        unknown += expected is None
+        seconds += expected or 0.0
+        size += bytes_ or 0
+    return Forecast(present, missing, seconds, size, unknown)
+
+
+def duration(seconds: float) -> str:
+    """3 s, 4 min, 2 h 05 min."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def bytes_text(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.1f} kB"

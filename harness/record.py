@@ -1,0 +1,186 @@
+"""The record of a run: what it leaves in its folder, how it is written, read and refused."""
+
+import csv
+import hashlib
+import io
+import json
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.errors import HarnessError
+from harness.experiments import RunSpec
+from harness.files import ROOT, sha256_of, write_atomic
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a run."""
+
+    name: str
+    value: float
+    unit: str = ""
+
+
+class Run:
+    """What an experiment gets: its seed's random streams, and the places to leave what it finds."""
+
+    def __init__(self, spec: RunSpec, folder: Path) -> None:
+        self.spec = spec
+        self.folder = folder
+        self.metrics: list[Metric] = []
+        self.tables: dict[str, str] = {}
+        self.truths: list[dict[str, Any]] = []
+        self.outcome = "done"
+        self._drawn = 0.0
+        self._started = time.time()
+
+    def stream(self, name: str) -> np.random.Generator:
+        """An independent random stream per purpose, so that a new draw in one never shifts another."""
+        key = hashlib.sha256(f"{self.spec.seed}/{name}".encode()).digest()
+        return np.random.default_rng(np.frombuffer(key, dtype=np.uint32))
+
+    def metric(self, name: str, value: float, unit: str = "") -> None:
+        self.metrics.append(Metric(name, float(value), unit))
+
+    def table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        """A table beside run.json, one row per architecture, step or repeat."""
+        columns = {k: v.tolist() if isinstance(v, np.ndarray) else list(v) for k, v in columns.items()}
+        lengths = {k: len(v) for k, v in columns.items()}
+        if len(set(lengths.values())) != 1:
+            raise ValueError(f"table {name!r} has columns of different lengths: {lengths}")
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+        file = f"{name}.csv"
+        write_atomic(self.folder / file, text.getvalue())
+        self.tables[file] = sha256_of(self.folder / file)
+
+    def truth(self, identity: Any) -> None:
+        """Which ground truth was asked (a bench Identity): it is printed beside every number made from it."""
+        entry = {k: v for k, v in vars(identity).items()} if not isinstance(identity, dict) else identity
+        if entry not in self.truths:
+            self.truths.append(entry)
+
+    def progress(self, step: int, total: int, unit: str) -> None:
+        """Tell the campaign how far this run is; cheap enough to be called in every iteration."""
+        now = time.time()
+        if now - self._drawn < 1.0 and step < total:
+            return
+        self._drawn = now
+        state = {"step": step, "total": total, "unit": unit, "started": self._started, "now": now}
+        write_atomic(self.folder / "progress.json", json.dumps({**state, "pid": os.getpid()}))
+
+
+def machine() -> dict[str, Any]:
+    """The kind of machine, not its name: what a reader needs to judge a time or a last digit."""
+    return {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system()}
+
+
+@cache
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+@cache
+def commit(root: Path = ROOT) -> str:
+    """The commit that the code came from, with + when the tree had changes; 'unknown' outside git."""
+    import subprocess
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "harness", "reproduce")
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def write_record(run: Run, *, code: str, device: str, threads: int, started: str, seconds: float) -> None:
+    """run.json, last of all and atomically: where it stands, the run is complete."""
+    spec = run.spec
+    record = {
+        "format": FORMAT,
+        "run": spec.id,
+        "scale": spec.scale,
+        "status": run.outcome,
+        "seed": spec.seed,
+        "config": spec.config,
+        "code": code,
+        "commit": commit(),
+        "threads": threads,
+        "device": device,
+        "machine": machine(),
+        "started": started,
+        "ended": now(),
+        "seconds": round(seconds, 3),
+        "metrics": [vars(m) for m in run.metrics],
+        "tables": run.tables,
+        "truths": run.truths,
+    }
+    write_atomic(run.folder / "run.json", json.dumps({**record, "digest": digest(record)}, indent=1) + "\n")
+    (run.folder / "progress.json").unlink(missing_ok=True)
+
+
+def digest(record: Mapping[str, Any]) -> str:
+    """The seal of a record: a hand-edited or half-written one no longer carries it."""
+    content = {k: v for k, v in record.items() if k != "digest"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def read_record(folder: Path, *, tables: bool = True) -> dict[str, Any]:
+    """A complete record whose seal holds, or an error that names it."""
+    path = folder / "run.json"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise HarnessError(f"{path} is not there: run it with `python -m harness run`") from None
+    except (ValueError, RecursionError):
+        raise HarnessError(f"{path} is cut short or not JSON: the same command runs it again") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise HarnessError(f"{path} is no record of format {FORMAT}: the same command runs it again")
+    if record.get("digest") != digest(record):
+        raise HarnessError(f"{path} was changed after its run ended: the same command runs it again")
+    for name, expected in record["tables"].items() if tables else ():
+        file = folder / name
+        if not file.is_file() or sha256_of(file) != expected:
+            raise HarnessError(
+                f"{file} is missing or was changed after its run: the same command runs it again"
+            )
+    return record
+
+
+def refuse_broken(folders: Sequence[Path]) -> list[str]:
+    """Set broken records aside as run.json.refused, so that their runs are run again; one line each."""
+    lines = []
+    for folder in folders:
+        if (folder / "run.json").exists():
+            try:
+                read_record(folder)
+            except HarnessError as error:
+                os.replace(folder / "run.json", folder / "run.json.refused")
+                lines.append(str(error))
+    return lines

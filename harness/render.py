@@ -1,0 +1,156 @@
+"""Cells → Markdown, LaTeX and HTML in the paper's layout. Formatting only: no number is made here."""
+
+import html
+import math
+from collections.abc import Callable
+
+import pandas as pd
+
+from harness.artefacts import Artefact
+
+# word → (plain mark, LaTeX mark)
+MARKS = {
+    "match": ("=", "$=$"),
+    "agrees": ("≈", r"$\approx$"),
+    "differs": ("≠", r"$\neq$"),
+    "contradicts": ("✗", r"$\times$"),
+    "unclear": ("?", "?"),
+    "not comparable": ("·", r"$\cdot$"),
+    "not run": ("–", "--"),
+    "out of reach": ("∞", r"$\infty$"),
+    "paper issue": ("!", "!"),
+    "": ("", ""),
+}
+_TEX = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}"}
+_TEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+_TEX |= {
+    "×": r"$\times$",
+    "≈": r"$\approx$",
+    "±": r"$\pm$",
+    "–": "--",
+    "ρ": r"$\rho$",
+    "τ": r"$\tau$",
+    "§": r"\S",
+}
+
+
+def number(value: float, spec: str) -> str:
+    """Our number as the artefact wants it printed; whole numbers with thousands."""
+    if not math.isfinite(value):
+        return "nan"
+    if spec:
+        return format(value, spec)
+    if float(value).is_integer():
+        return f"{int(value):,}" if abs(value) < 1e15 else f"{value:.3g}"
+    return f"{value:.3g}"
+
+
+def ours(cell: pd.Series, spec: str) -> str:
+    """`0.79 (0.02)`, a setting's text, or a dash where nothing was run."""
+    if cell["n"] == 0:
+        return cell["text"] or "–"
+    spread = cell["spread"]
+    shown = number(cell["value"], spec)
+    return shown if not math.isfinite(spread) else f"{shown} ({number(spread, spec or '.2g')})"
+
+
+def caption(artefact: Artefact, scale: str, cells: pd.DataFrame, truths: list[str]) -> str:
+    """What a reader must know to judge the numbers: scale, n, spread, truth."""
+    data = artefact.data
+    made = cells[cells["runs"] != ""]
+    parts = [f"{data['where']}: {data['title']}."]
+    if data.get("caption"):
+        parts.append(data["caption"].strip())
+    runs = {run for text in made["runs"] for run in text.split()}
+    parts.append(f"Scale {scale}, {len(runs)} run{'s' if len(runs) != 1 else ''}.")
+    kinds = {
+        "sample_sd": "sample standard deviation over runs or repeats",
+        "bootstrap": "standard error, bootstrap over architectures",
+    }
+    shown = [words for kind, words in kinds.items() if (made["spread_kind"] == kind).any()]
+    if shown:
+        parts.append(f"In parentheses: {'; '.join(shown)}.")
+    if truths:
+        parts.append(f"Truth: {'; '.join(truths)}.")
+    return " ".join(parts)
+
+
+def markdown(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
+    """Each cell: ours [paper] mark."""
+
+    def cell(c: pd.Series) -> str:
+        paper = f" [{c['reported']}]" if c["reported"] else ""
+        mark = MARKS[c["verdict"]][0]
+        return f"{ours(c, format_of(artefact, c['column']))}{paper}{' ' + mark if mark else ''}".replace(
+            "|", r"\|"
+        )
+
+    rows, columns, grid = _grid(cells, cell)
+    lines = [
+        "| | " + " | ".join(c.replace("|", r"\|") for c in columns) + " |",
+        "|---" * (len(columns) + 1) + "|",
+    ]
+    lines += [f"| {r} | " + " | ".join(grid.get((r, c), "") for c in columns) + " |" for r in rows]
+    legend = ", ".join(f"{MARKS[v][0]} {v}" for v in MARKS if v and (cells["verdict"] == v).any())
+    return "\n".join(
+        [*lines, "", text, "", f"Ours [paper] mark: {legend or 'the paper prints no numbers'}.", ""]
+    )
+
+
+def latex(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
+    """A booktabs table that compiles on its own line; paper's number in brackets."""
+
+    def cell(c: pd.Series) -> str:
+        paper = f" [{_tex(c['reported'])}]" if c["reported"] else ""
+        return f"{_tex(ours(c, format_of(artefact, c['column'])))}{paper} {MARKS[c['verdict']][1]}".strip()
+
+    rows, columns, grid = _grid(cells, cell)
+    head = " & ".join(["", *(_tex(c) for c in columns)])
+    body = [" & ".join([_tex(r), *(grid.get((r, c), "") for c in columns)]) + r" \\" for r in rows]
+    lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule"]
+    lines += [head + r" \\", r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\caption{{{_tex(text)}}}", rf"\label{{tab:{artefact.target}}}", r"\end{table}", ""]
+    return "\n".join(lines)
+
+
+def html_table(artefact: Artefact, cells: pd.DataFrame) -> str:
+    """A <table> in the paper's layout for the report."""
+
+    def cell(c: pd.Series) -> str:
+        word = c["verdict"] or "unreported"
+        paper = f'<span class="reported">{html.escape(c["reported"])}</span>' if c["reported"] else ""
+        mark = (
+            f'<abbr title="{html.escape(c["verdict"])}">{MARKS[c["verdict"]][0]}</abbr>'
+            if c["verdict"]
+            else ""
+        )
+        shown = html.escape(ours(c, format_of(artefact, c["column"])))
+        return f'<td data-verdict="{html.escape(word)}"><span class="ours">{shown}</span> {paper} {mark}</td>'
+
+    rows, columns, grid = _grid(cells, cell)
+    head = "".join(f'<th scope="col">{html.escape(c)}</th>' for c in columns)
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(r)}</th>'
+        + "".join(grid.get((r, c), "<td></td>") for c in columns)
+        + "</tr>\n"
+        for r in rows
+    )
+    return f"<table>\n<thead><tr><td></td>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+
+
+def format_of(artefact: Artefact, column: str) -> str:
+    """The column's format, else the artefact's."""
+    own = next((c.get("format") for c in artefact.data["columns"] if str(c["name"]) == column), None)
+    return own if own is not None else artefact.data.get("format", "")
+
+
+def _grid(
+    cells: pd.DataFrame, show: Callable[[pd.Series], str]
+) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
+    rows = list(dict.fromkeys(cells["row"]))
+    columns = list(dict.fromkeys(cells["column"]))
+    return rows, columns, {(c["row"], c["column"]): show(c) for _, c in cells.iterrows()}
+
+
+def _tex(text: str) -> str:
+    return "".join(_TEX.get(ch, ch) for ch in str(text))

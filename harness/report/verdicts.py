@@ -1,0 +1,69 @@
+"""How a verdict looks and reads: a sign, a word, a meaning, never colour alone."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Verdict:
+    word: str  # as the check files spell it
+    sign: str
+    meaning: str
+
+    @property
+    def slug(self) -> str:
+        return self.word.replace(" ", "-") or "none"
+
+    @property
+    def label(self) -> str:
+        return self.word or "not printed"
+
+
+VERDICTS = (
+    Verdict("match", "=", "equal to the paper's number after rounding as printed"),
+    Verdict("agrees", "≈", "the difference lies inside the interval built from both spreads and n"),
+    Verdict("differs", "≠", "the difference is larger than both spreads explain, in either direction"),
+    Verdict("contradicts", "×", "an order, sign or trend that the paper states fails beyond noise"),
+    Verdict("unclear", "?", "the interval is wider than the effect: too few seeds or architectures"),
+    Verdict("paper issue", "¶", "the paper cannot be right or does not say: see the deviation named"),
+    Verdict("not comparable", "/", "scaled down: the number is shown, not judged"),
+    Verdict("not run", "–", "no run at this scale yet"),
+    Verdict("out of reach", "↑", "would cost more than this project has; the reason names the cost"),
+    Verdict("", "+", "a number that the paper does not print"),
+)
+BY_WORD = {verdict.word: verdict for verdict in VERDICTS}
+
+# What a reader should look at first: an artefact is listed under the first of these that it has.
+_GRAVEST = (
+    "contradicts", "differs", "paper issue", "unclear", "not run",
+    "not comparable", "out of reach", "agrees", "match", "",
+)  # fmt: skip
+
+
+def gravest(words: Iterable[str]) -> Verdict | None:
+    """The verdict that deserves attention first, None where nothing was judged."""
+    return BY_WORD[min(words, key=_GRAVEST.index)] if (words := list(words)) else None
+
+
+def chip(word: str) -> str:
+    verdict = BY_WORD[word]
+    return (
+        f'<span class="chip {verdict.slug}">'
+        f'<span class="sign" aria-hidden="true">{verdict.sign}</span>{verdict.label}</span>'
+    )
+
+
+def bar(counts: Counter[str]) -> str:
+    """A strip whose lengths are the shares; an ornament, the numbers stand beside it."""
+    total, start, parts = sum(counts.values()), 0.0, []
+    for verdict in VERDICTS:
+        if counts[verdict.word]:
+            width = 100 * counts[verdict.word] / total
+            parts.append(f'<rect class="{verdict.slug}" x="{start:.2f}" width="{width:.2f}" height="1"/>')
+            start += width
+    return (
+        '<svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">'
+        + "".join(parts)
+        + "</svg>"
+    )

@@ -1,0 +1,1 @@
+"""Weight-sharing networks over a search space."""

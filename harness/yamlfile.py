@@ -1,0 +1,118 @@
+"""YAML whose mistakes are told by file, line and the nearest valid key."""
+
+import difflib
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from harness.errors import HarnessError
+from harness.files import ROOT
+
+SCHEMAS = ROOT / "config" / "schema"
+Lines = dict[tuple, int]
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2 numbers: 3e-4 is a number here, which PyYAML's YAML 1.1 reads as text."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(\d[\d_]*)(\.\d*)?([eE][-+]?\d+)$|^[-+]?\d[\d_]*\.\d*$|^\.\d+$"),
+    list("-+0123456789."),
+)
+
+
+def read(path: Path, schema: str | None = None) -> Any:
+    """The file's content, checked against harness/schema/<schema>.yaml."""
+    data, lines = read_with_lines(path)
+    if schema is not None:
+        validate(data, lines, schema, path)
+    return data
+
+
+def read_with_lines(path: Path) -> tuple[Any, Lines]:
+    """The content and the line on which each key or item stands."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise HarnessError(f"{path} does not exist: create it or correct the name") from None
+    except UnicodeDecodeError as error:
+        raise HarnessError(f"{path} is not UTF-8 text (byte {error.start}): save it as UTF-8") from None
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        lines: Lines = {(): 1}
+        _mark(node, (), lines, path)
+        return (loader.construct_document(node) if node else None), lines
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        at = f"line {mark.line + 1}" if mark else "an unknown line"
+        raise HarnessError(f"{path}, {at}: not valid YAML ({getattr(error, 'problem', error)})") from None
+    except RecursionError:
+        raise HarnessError(f"{path}: nested too deeply to be one of this project's files") from None
+    finally:
+        loader.dispose()
+
+
+def _mark(node: Any, at: tuple, lines: Lines, path: Path) -> None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            here = (*at, key.value)
+            if here in lines:
+                raise HarnessError(
+                    f"{path}, line {key.start_mark.line + 1}: {key.value!r} stands twice; remove one of the two"
+                )
+            lines[here] = key.start_mark.line + 1
+            _mark(value, here, lines, path)
+    elif isinstance(node, yaml.SequenceNode):
+        for i, value in enumerate(node.value):
+            lines[(*at, i)] = value.start_mark.line + 1
+            _mark(value, (*at, i), lines, path)
+
+
+def line_of(lines: Lines, at: tuple) -> int:
+    """The line of the innermost thing on this path that has one."""
+    for end in range(len(at), -1, -1):
+        for candidate in (at[:end], tuple(str(p) if not isinstance(p, int) else p for p in at[:end])):
+            if candidate in lines:
+                return lines[candidate]
+    return 1
+
+
+def nearest(word: str, words: Any) -> str:
+    """'; did you mean …' for a wrong key, or the list of what there is."""
+    words = [str(w) for w in words]
+    close = difflib.get_close_matches(str(word), words, n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(sorted(words))}"
+
+
+def validate(data: Any, lines: Lines, schema: str, path: Path) -> None:
+    """The first mistake of a file against its JSON schema, as one sentence."""
+    from jsonschema import Draft202012Validator
+
+    rules = yaml.safe_load((SCHEMAS / f"{schema}.yaml").read_text(encoding="utf-8"))
+    errors = sorted(Draft202012Validator(rules).iter_errors(data), key=lambda e: (len(e.path), str(e.path)))
+    if not errors:
+        return
+    error = errors[0]
+    while error.context:  # inside anyOf/oneOf: the branch that came furthest is the one that was meant
+        error = max(error.context, key=lambda e: (len(e.path), e.validator == "additionalProperties"))
+    at = tuple(error.absolute_path)
+    place = ".".join(str(p) for p in at) or "the file"
+    if error.validator == "additionalProperties":
+        known = error.schema.get("properties", {})
+        wrong = next(k for k in error.instance if k not in known)
+        line = line_of(lines, (*at, wrong))
+        raise HarnessError(f"{path}, line {line}: unknown key {wrong!r} in {place}: {nearest(wrong, known)}")
+    if error.validator == "required":
+        missing = next(k for k in error.schema["required"] if k not in error.instance)
+        raise HarnessError(f"{path}, line {line_of(lines, at)}: {place} lacks the key {missing!r}: add it")
+    if error.validator == "enum":
+        hint = nearest(error.instance, error.validator_value)
+        raise HarnessError(
+            f"{path}, line {line_of(lines, at)}: {place} is {error.instance!r}, which does not exist: {hint}"
+        )
+    raise HarnessError(f"{path}, line {line_of(lines, at)}: {place}: {error.message[:200]}")

@@ -1,0 +1,1 @@
+"""The papers: each its own methods and experiments; none imports another."""

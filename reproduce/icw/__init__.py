@@ -1,0 +1,1 @@
+"""Inter-choice dependent super-network weights (Laube and Zell, 2021)."""

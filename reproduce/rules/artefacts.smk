@@ -1,0 +1,28 @@
+"""One job per printed table or figure: its runs' records → rows → cells → files; and its alias."""
+
+for _artefact in ARTEFACTS.values():
+
+    rule:
+        name:
+            f"make_{_artefact.target}"
+        input:
+            runs_of(_artefact),
+            spec_and_drawing(_artefact),
+        output:
+            files_of(_artefact),
+        log:
+            f"{RESULTS}/log/{_artefact.name}.log",
+        conda:
+            "../../environment.yml"
+        params:
+            scale=SCALE,
+            artefact=_artefact.name,
+            code=code_id("harness.make"),
+        shell:
+            "python -m harness make {params.artefact} --scale {params.scale} > {log} 2>&1"
+
+    rule:
+        name:
+            _artefact.target
+        input:
+            files_of(_artefact),

@@ -1,0 +1,35 @@
+"""What the rules share: which files belong to an artefact, which run a wildcard names."""
+
+from harness.code_id import code_id
+from harness.make import outputs
+
+
+def spec_of(wildcards):
+    return RUNS[wildcards.run]
+
+
+def fetched_for(wildcards):
+    """Notes of the image sets and truths that this run needs."""
+    return [f"{RESULTS}/data/{name}.json" for name in spec_of(wildcards).needs]
+
+
+def runs_of(artefact):
+    return [f"{RESULTS}/runs/{run.id}/run.json" for run in artefact.runs(SCALE)]
+
+
+def files_of(artefact):
+    """All files of an artefact, relative to the checkout."""
+    return [str(p.relative_to(LAYOUT.root)) for p in outputs(artefact, LAYOUT.results)]
+
+
+def files_of_paper(wildcards):
+    mine = [a for a in ARTEFACTS.values() if a.paper == wildcards.paper]
+    return [file for artefact in mine for file in files_of(artefact)]
+
+
+def spec_and_drawing(artefact):
+    """The YAML of an artefact, and for a figure the module that draws it."""
+    sources = [artefact.path] + (
+        [artefact.drawing] if artefact.kind == "figure" else []
+    )
+    return [str(path.relative_to(LAYOUT.root)) for path in sources]

@@ -1,0 +1,35 @@
+"""One job per run. Its inputs are its code and its config, not a file's date."""
+
+
+rule fetch:
+    output:
+        f"{RESULTS}/data/{{source}}.json",
+    log:
+        f"{RESULTS}/log/fetch/{{source}}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        scale=SCALE,
+    shell:
+        "python -m harness fetch {wildcards.source} --scale {params.scale} > {log} 2>&1"
+
+
+rule run:
+    input:
+        fetched_for,
+    output:
+        f"{RESULTS}/runs/{{run}}/run.json",
+    log:
+        f"{RESULTS}/log/runs/{{run}}.log",
+    conda:
+        "../../environment.yml"
+    threads: lambda wildcards: spec_of(wildcards).resources["threads"]
+    resources:
+        gpu=lambda wildcards: spec_of(wildcards).resources["gpu"],
+        mem_mb=lambda wildcards: spec_of(wildcards).resources["mem_mb"],
+    params:
+        scale=SCALE,
+        code=lambda wildcards: code_id(spec_of(wildcards).module),
+        config=lambda wildcards: repr(sorted(spec_of(wildcards).config.items())),
+    shell:
+        "python -m harness run {wildcards.run} --scale {params.scale} --threads {threads} > {log} 2>&1"

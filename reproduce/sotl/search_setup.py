@@ -1,0 +1,52 @@
+"""Table B.1: the training set-up of one-shot and differentiable search, read off the objects it builds."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from harness.record import Run
+from harness.train import SGD, Adam, architecture_optimiser, learning_rates, schedule, weight_optimiser
+
+STEPS = 8  # iterations per epoch while reading the schedule: its ends do not depend on their number
+
+
+@dataclass(frozen=True)
+class Config:
+    """What every search of the thesis on one space trains with (Table B.1)."""
+
+    batch_size: int
+    weights: SGD
+    architecture: Adam
+    one_shot_epochs: int
+    darts_epochs: int
+
+
+def run(run: Run, config: Config) -> None:
+    network = nn.Linear(2, 2)
+    optimiser = weight_optimiser(network, config.weights)
+    epochs = config.one_shot_epochs
+    scheduler = schedule(optimiser, config.weights, epochs, STEPS)
+    network(torch.zeros(1, 2)).sum().backward()
+    first = dict(optimiser.param_groups[0])
+    rates = learning_rates(optimiser, scheduler, epochs * STEPS)
+    adam = architecture_optimiser(network.parameters(), config.architecture)
+    texts = {
+        "Batch size": config.batch_size,
+        "LR scheduler": type(scheduler).__name__.removesuffix("AnnealingLR"),
+        "LR max": f"{max(rates):g}",
+        "LR min": f"{min(rates):g}",
+        "Optimizer": type(optimiser).__name__,
+        "Weight decay": f"{first['weight_decay']:g}",
+        "Momentum": f"{first['momentum']:g}",
+        "Epochs": epochs_text(config.one_shot_epochs, config.darts_epochs),
+        "Arch. LR": f"{adam.param_groups[0]['lr']:g}",
+        "Arch. weight decay": f"{adam.param_groups[0]['weight_decay']:g}",
+        "Arch. optimizer": type(adam).__name__,
+    }
+    run.table("setup", {"key": list(texts), "value": list(texts.values())})
+
+
+def epochs_text(one_shot: int, darts: int) -> str:
+    """As Table B.1 writes it."""
+    return str(one_shot) if one_shot == darts else f"{one_shot} (one-shot) {darts} (DARTS)"

@@ -1,0 +1,9 @@
+"""What every test may ask for: real data where it is, a private cache, one thread."""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+if "NAS_DATA" not in os.environ and (ROOT.parent / "shared" / "data").is_dir():
+    os.environ["NAS_DATA"] = str(ROOT.parent / "shared" / "data")

@@ -1,0 +1,186 @@
+"""A tiny paper in a folder of its own: one experiment, one table; it runs in milliseconds, without any data."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import reproduce
+from harness import artefacts, code_id, experiments
+from harness.execute import execute
+from harness.files import ROOT
+from harness.layout import Layout
+from harness.make import make
+
+EXPERIMENTS = """\
+paper: mini
+title: A tiny paper
+authors: nobody
+year: 2021
+experiments:
+  noise:
+    where: section 1
+    config: {size: 60, effect: 2.0}
+    methods:
+      strong: {}
+      weak: {effect: 0.5}
+    settings:
+      low: {shift: 0.0}
+      high: {shift: 5.0}
+    seeds: [0, 1, 2]
+    scales:
+      cpu:
+        skip: {weak: this method takes longer than anybody would wait}
+      smoke:
+        config: {size: 30}
+"""
+
+MODULE = '''\
+"""A truth, and a prediction of it that is as good as its effect is large."""
+
+from dataclasses import dataclass
+
+from harness.record import Run
+
+
+@dataclass(frozen=True)
+class Config:
+    """How many values, how well they are predicted, and where their mean lies."""
+
+    size: int
+    effect: float
+    shift: float
+
+
+def run(run: Run, config: Config) -> None:
+    truth = run.stream("truth").normal(config.shift, 1.0, config.size)
+    prediction = config.effect * truth + run.stream("noise").normal(size=config.size)
+    run.table("values", {"truth": truth, "prediction": prediction})
+    run.metric("mean", truth.mean())
+    run.progress(config.size, config.size, "value")
+'''
+
+NOTES = """\
+# A tiny paper: deviations
+
+### D1 — The values are drawn at random
+
+They mean nothing.
+"""
+
+TABLE = """\
+artefact: mini/table_1
+where: "Table 1, section 1"
+title: Means and correlations
+comparable_from: smoke
+deviations: [D1]
+format: ".2f"
+cells: {experiment: noise}
+rows:
+  - {name: low, setting: low}
+  - {name: high, setting: high}
+columns:
+  - {name: strong, method: strong, metric: mean}
+  - {name: weak, method: weak, metric: mean}
+  - {name: correlation, method: strong, table: values, reduce: spearman, of: prediction, against: truth}
+reported:
+  runs: 3
+  spread: sample_sd
+  numbers:
+    low: {strong: "0.0 (0.2)", weak: "0.0 (0.2)"}
+    high: {strong: "5.0 (0.2)", weak: "5.0 (0.2)"}
+claims:
+  - id: high-above-low
+    text: The mean is higher where it was set higher.
+    where: section 1
+    tests: [{left: [high, strong], relation: ">", right: [low, strong]}]
+"""
+
+FILES = {
+    "reproduce/mini/experiments.yaml": EXPERIMENTS,
+    "reproduce/mini/noise.py": MODULE,
+    "reproduce/mini/__init__.py": '"""A tiny paper."""\n',
+    "reproduce/mini/NOTES.md": NOTES,
+    "tables/mini/table_1.yaml": TABLE,
+}
+
+
+def project(folder: Path, **changed: str) -> Path:
+    """The root of a project that holds the paper `mini`; `EXPERIMENTS=…`, `TABLE=…` replace one of its files."""
+    named = {"EXPERIMENTS": 0, "MODULE": 1, "NOTES": 3, "TABLE": 4}
+    texts = list(FILES.values())
+    for name, text in changed.items():
+        texts[named[name]] = text
+    for path, text in zip(FILES, texts, strict=True):
+        write(folder, path, text)
+    return folder
+
+
+def write(root: Path, path: str, text: str) -> Path:
+    """Write or replace one file of a project; what was read of it before is forgotten."""
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    forget()
+    return file
+
+
+def edit(root: Path, path: str, old: str, new: str) -> Path:
+    """Replace a piece of a file's text; it must be there."""
+    text = (root / path).read_text(encoding="utf-8")
+    assert old in text, f"{path} does not contain {old!r}"
+    return write(root, path, text.replace(old, new))
+
+
+def forget() -> None:
+    """Empty the caches that assume that files do not change while a process lives."""
+    for cached in (
+        experiments.paper,
+        artefacts.load,
+        artefacts.notes,
+        code_id.closure,
+        code_id._imports,
+        code_id._fingerprint,
+    ):
+        cached.cache_clear()
+
+
+@contextmanager
+def importable(root: Path) -> Iterator[None]:
+    """`import reproduce.mini…` finds this project's modules inside the block."""
+    before = list(reproduce.__path__)
+    reproduce.__path__.append(str(root / "reproduce"))
+    try:
+        yield
+    finally:
+        reproduce.__path__[:] = before
+        for name in [n for n in sys.modules if n.startswith("reproduce.mini")]:
+            del sys.modules[name]
+        vars(reproduce).pop("mini", None)
+
+
+def run_all(root: Path, scale: str = "smoke") -> Layout:
+    """Every run of the project at this scale, in this process."""
+    layout = Layout(scale, root)
+    with importable(root):
+        for spec in experiments.all_runs(scale, root):
+            execute(spec, layout)
+    return layout
+
+
+def make_all(root: Path, scale: str = "smoke") -> Layout:
+    """Every artefact of the project from its runs, which must be there."""
+    layout = Layout(scale, root)
+    for artefact in artefacts.artefacts(root):
+        make(artefact, layout, root)
+    return layout
+
+
+def checkout(folder: Path) -> Path:
+    """The project with a copy of the harness, so that `python -m harness` started there sees only it."""
+    project(folder)
+    shutil.copytree(ROOT / "harness", folder / "harness")
+    shutil.copytree(ROOT / "config", folder / "config")
+    shutil.copy(ROOT / "reproduce" / "__init__.py", folder / "reproduce")
+    return folder
