@@ -48,6 +48,7 @@ rule all:
     default_target: True
     input:
         f"{RESULTS}/report/index.html",
+        EVERYTHING,
 
 
 DISPLAY = campaign.attach(list(RUNS.values()), LAYOUT, workflow.cores or 1)

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,7 @@ def load(path: Path, root: Path = ROOT) -> Artefact:
     """Read and check one artefact's YAML."""
     data, lines = read_with_lines(path)
     validate(data, lines, "artefact", path)
+    data, lines = _expanded(data, lines)
     full = f"{path.parent.name}/{path.stem}"
     if data["artefact"] != full:
         raise HarnessError(
@@ -124,6 +126,34 @@ def load(path: Path, root: Path = ROOT) -> Artefact:
     artefact = Artefact(full, kind, path, data, tuple(_cells(data)))
     _check_names(artefact, lines, root)
     return artefact
+
+
+def _expanded(data: dict[str, Any], lines: Lines) -> tuple[dict[str, Any], Lines]:
+    """Rows and columns with `each` become one line per combination, the last word running fastest."""
+    data, lines = dict(data), dict(lines)
+    for key in ("rows", "columns"):
+        several, at = [], []
+        for i, line in enumerate(data[key]):
+            words = line.get("each", {})
+            rest = {k: v for k, v in line.items() if k != "each"}
+            for values in product(*words.values()):
+                several.append(_replaced(rest, dict(zip(words, values, strict=True))))
+                at.append({k[2:]: n for k, n in lines.items() if k[:2] == (key, i)})
+        data[key] = several
+        lines |= {(key, i, *rest): n for i, there in enumerate(at) for rest, n in there.items()}
+    return data, lines
+
+
+def _replaced(value: Any, words: dict[str, Any]) -> Any:
+    """The same with `{word}` replaced in every text of it."""
+    if isinstance(value, dict):
+        return {k: _replaced(v, words) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_replaced(v, words) for v in value]
+    if isinstance(value, str):
+        for word, text in words.items():
+            value = value.replace(f"{{{word}}}", str(text))
+    return value
 
 
 def _cells(data: dict[str, Any]) -> list[Cell]:
@@ -169,6 +199,11 @@ def _check_names(artefact: Artefact, lines: Lines, root: Path) -> None:
             f"{path}, line {line_of(lines, at)}: {what} {name!r} does not exist: {nearest(name, there)}"
         )
 
+    for key, there in (("rows", rows), ("columns", columns)):
+        for i, name in enumerate(there):
+            if name in there[:i]:
+                line = line_of(lines, (key, i))
+                raise HarnessError(f"{path}, line {line}: {key} has {name!r} twice: rename one of the two")
     for row, printed in data.get("reported", {}).get("numbers", {}).items():
         at = ("reported", "numbers", str(row))
         if str(row) not in rows:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,10 @@ OVER_UNITS: dict[str, Callable[..., float]] = {
     "pearson": ranking.pearson,
     "partial_spearman": ranking.partial_spearman,
 }
+# What a way to reduce a table needs; all others need `of` and `against`.
+NEEDS = {kind: ("of",) for kind in ("lookup", "text", "total", "mean")}
+NEEDS |= {"quantile": ("of", "q"), "partial_spearman": ("of", "against", "given")}
+NEEDS |= {kind: ("of", "against", "k") for kind in ("top_k", "improvement", "correlation_after_pruning")}
 
 
 @dataclass(frozen=True)
@@ -35,13 +40,13 @@ class Filled:
     row: str
     column: str
     estimate: Estimate | None
-    text: str  # a setting, where the cell is no number
+    text: str  # a setting, where the cell is no number; what the drawing shows, where it has a picture
     reported: str | None
     verdict: Verdict
     runs: tuple[str, ...]
 
 
-def fill(artefact: Artefact, rows: Rows, scale: str, root=ROOT) -> list[Filled]:
+def fill(artefact: Artefact, rows: Rows, scale: str, root: Path = ROOT) -> list[Filled]:
     """Every cell of an artefact at a scale."""
     reported = artefact.data.get("reported", {})
     context = Context(
@@ -61,6 +66,9 @@ def _fill(
     names = tuple(run.id for run in runs)
     context = replace(context, units=cell.select.get("architectures", context.units))
     where = f"{artefact.name}: {cell.row} / {cell.column}"
+    if "missing" in cell.select and _is_missing(rows, cell, runs):
+        verdict = Verdict("not run", cell.select["missing"])
+        return Filled(cell.row, cell.column, None, "", cell.reported, verdict, ())
     if cell.select.get("reduce") == "text":
         text = str(_single(_column(rows, cell, runs, where), where))
         verdict = judge_text(text, cell.reported) if cell.reported else Verdict("")
@@ -73,7 +81,10 @@ def _fill(
             verdict = Verdict("not comparable", f"judged from scale {artefact.data['comparable_from']} on")
     elif not math.isfinite(estimate.value):
         verdict = Verdict("differs", "our value is not a number")
-    return Filled(cell.row, cell.column, estimate, "", cell.reported, _excused(cell, verdict), names)
+    drawn = ""
+    if "drawn" in cell.select:  # of the first run; a drawing shows one, the number beside it is of all
+        drawn = str(_single(_frame(rows, cell, runs[:1], where)[cell.select["drawn"]], where))
+    return Filled(cell.row, cell.column, estimate, drawn, cell.reported, _excused(cell, verdict), names)
 
 
 def _excused(cell: Cell, verdict: Verdict) -> Verdict:
@@ -88,25 +99,28 @@ def reduce(rows: Rows, cell: Cell, runs: list[RunSpec], context: Context, where:
     select = cell.select
     if "metric" in select:
         frame = _narrow(rows["metrics"], runs, {"name": select["metric"]}, where)
-        per_run = frame.groupby("run", sort=True)["value"].mean()
+        per_run = frame.groupby("run", sort=True)["value"].mean(skipna=False)
         return exact(_single(per_run, where)) if select.get("exact") else of_runs(per_run.to_numpy())
     kind = select.get("reduce", "mean")
     frame = _frame(rows, cell, runs, where)
     if kind == "lookup":
-        value = _single(frame[select["of"]], where)
+        value = _number(_single(frame[select["of"]], where), where)
         return exact(value) if select.get("exact", True) else of_runs([value])
-    if kind == "total":
-        return exact(frame[select["of"]].sum())
-    if kind == "mean":
-        values = frame[select["of"]].map(_as_number).to_numpy(float)
-        return exact(values.mean()) if _is_population(rows, select, runs) else of_runs(values)
-    grouped = [part for _, part in frame.groupby("run", sort=True)]
-    statistic = _statistic(select)
     names = [select[key] for key in ("of", "against", "given") if key in select]
-    arrays = [tuple(part[name].to_numpy(float) for name in names) for part in grouped]
+    arrays = [
+        tuple(np.array([_number(value, where) for value in part[name]]) for name in names)
+        for _, part in frame.groupby("run", sort=True)
+    ]
+    if kind == "total":
+        return exact(_single(pd.Series([column.sum() for column, *_ in arrays]), where))
+    if kind == "mean":  # of the runs' means; the repeats of a single run stand for runs
+        means = [column.mean() for column, *_ in arrays]
+        if len(means) > 1:
+            return of_runs(means)
+        return exact(means[0]) if _is_population(rows, select, runs) else of_runs(arrays[0][0])
     if _is_population(rows, select, runs):
-        return of_population(statistic, arrays[0], context.units or 200)
-    return of_units(statistic, arrays)
+        return of_population(_statistic(select), arrays, context.units or 200)
+    return of_units(_statistic(select), arrays)
 
 
 def _is_population(rows: Rows, select: dict[str, Any], runs: list[RunSpec]) -> bool:
@@ -137,14 +151,30 @@ def _frame(rows: Rows, cell: Cell, runs: list[RunSpec], where: str) -> pd.DataFr
     table = cell.select.get("table")
     if table not in rows:
         raise HarnessError(f"{where}: its runs left no table {table!r}; they left {', '.join(sorted(rows))}")
+    kind = cell.select.get("reduce", "mean")
+    for key in NEEDS.get(kind, ("of", "against")):
+        if key not in cell.select:
+            raise HarnessError(f"{where}: to reduce a table by {kind!r} it needs the key {key!r}: add it")
     frame = _narrow(rows[table], runs, cell.select.get("only", {}), where)
-    for key in ("of", "against", "given"):
+    for key in ("of", "against", "given", "drawn"):
         column = cell.select.get(key)
         if column is not None and column not in frame:
             raise HarnessError(
                 f"{where}: table {table!r} has no column {column!r}; it has {', '.join(frame)}"
             )
     return frame
+
+
+def _is_missing(rows: Rows, cell: Cell, runs: list[RunSpec]) -> bool:
+    """Whether none of the runs left such rows; a table or column that does not exist is still an error."""
+    frame = rows.get(cell.select.get("table", "metrics"))
+    if frame is None:
+        return False
+    only = cell.select.get("only", {}) if "table" in cell.select else {"name": cell.select.get("metric")}
+    keep = frame["run"].isin([run.id for run in runs])
+    for column, value in only.items():
+        keep &= frame[column].astype(str) == str(value) if column in frame else True
+    return not keep.any()
 
 
 def _column(rows: Rows, cell: Cell, runs: list[RunSpec], where: str) -> pd.Series:
@@ -162,8 +192,12 @@ def _narrow(frame: pd.DataFrame, runs: list[RunSpec], only: dict[str, Any], wher
     return frame
 
 
-def _as_number(value: Any) -> float:
-    return float(value == "True") if isinstance(value, str) else float(value)
+def _number(value: Any, where: str) -> float:
+    """A column that holds one text (or an empty field) comes from the CSV as texts altogether."""
+    try:
+        return float({"True": 1, "False": 0}.get(value, value))
+    except ValueError:
+        raise HarnessError(f"{where}: its runs left {value!r} where a number is wanted") from None
 
 
 def _single(values: pd.Series, where: str) -> Any:

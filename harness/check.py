@@ -38,10 +38,9 @@ def compare(layout: Layout, root: Path = ROOT) -> list[Change]:
     for path in sorted(layout.published.glob("*/*/*.cells.csv")):
         name = f"{path.parent.name}/{path.name.removesuffix('.cells.csv')}"
         if name not in names:
+            files = path.relative_to(layout.root).as_posix().replace(".cells.csv", ".*")
             changes.append(
-                Change(
-                    name, "", "was accepted and is no artefact of the project any more", f"git rm {path.name}"
-                )
+                Change(name, "", "was accepted and is no artefact of the project any more", f"git rm {files}")
             )
     return changes
 
@@ -49,7 +48,7 @@ def compare(layout: Layout, root: Path = ROOT) -> list[Change]:
 def _artefact(name: str, layout: Layout) -> list[Change]:
     target = name.replace("/", "_")
     rerun = f"snakemake {target} --config scale={layout.scale}"
-    find = f"python -m harness find {name}"
+    find = f"python -m harness find {name} --scale {layout.scale}"
     accepted, ours = (artefact_file(b, name, ".cells.csv") for b in (layout.published, layout.results))
     if not ours.is_file():
         return [Change(name, "", "has no cells at this scale", rerun)]
@@ -86,22 +85,33 @@ def _cell(before: pd.Series, after: pd.Series) -> list[str]:
     if before["verdict"] != after["verdict"]:
         found.append(f"verdict was {before['verdict']!r} and is {after['verdict']!r} ({after['reason']})")
     if before["text"] != after["text"]:
-        found.append(f"was {before['text']!r} and is {after['text']!r}")
+        found.append(f"was {before['text'][:60]!r} and is {after['text'][:60]!r}")  # a drawn map is long
+    for key, what in (("n", "runs or repeats"), ("architectures", "architectures")):
+        if before[key] != after[key]:
+            found.append(f"was made of {before[key]} {what} and is made of {after[key]}")
+    old, new = before["runs"].split(), after["runs"].split()
+    for what, runs in (
+        ("is no longer made of", [run for run in old if run not in new]),
+        ("is newly made of", [run for run in new if run not in old]),
+    ):
+        if runs:
+            found.append(f"{what} {runs[0]}" + (f" and {len(runs) - 1} more" if runs[1:] else ""))
     drift = _drift(before, after)
     return found + ([drift] if drift else [])
 
 
 def _drift(before: pd.Series, after: pd.Series) -> str:
-    """Exact numbers must stay; others may move inside the wider of the two intervals."""
+    """A number with an interval may move inside the wider of the two; any other must stay."""
     old, new = before["value"], after["value"]
-    if math.isnan(old) and math.isnan(new):
+    if old == new or (math.isnan(old) and math.isnan(new)):
         return ""
-    widths = [(c["hi"] - c["lo"]) / 2 for c in (before, after) if not math.isnan(c["hi"] - c["lo"])]
-    if before["spread_kind"] == "exact":
-        widths = [RELATIVE * max(abs(old), abs(new))]
-    if math.isnan(old) or math.isnan(new) or (widths and not abs(new - old) <= max(widths)):
-        return f"value was {old:g} and is {new:g}"
-    return ""
+    if math.isfinite(old) and math.isfinite(new):
+        widths = [(c["hi"] - c["lo"]) / 2 for c in (before, after) if not math.isnan(c["hi"] - c["lo"])]
+        if before["spread_kind"] == "exact":
+            widths = []
+        if abs(new - old) <= max([RELATIVE * max(abs(old), abs(new)), *widths]):
+            return ""
+    return f"value was {old:.10g} and is {new:.10g}"
 
 
 def _claims(name: str, layout: Layout, find: str) -> list[Change]:
@@ -118,4 +128,7 @@ def _claims(name: str, layout: Layout, find: str) -> list[Change]:
         if old != new:
             why = f" ({after[claim]['reason']})" if claim in after else ""
             changes.append(Change(name, f"claim {claim}", f"verdict was {old!r} and is {new!r}{why}", find))
+        elif before[claim]["text"] != after[claim]["text"]:
+            what = f"said {before[claim]['text']!r} and says {after[claim]['text']!r}"
+            changes.append(Change(name, f"claim {claim}", what, find))
     return changes

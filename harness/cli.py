@@ -14,7 +14,9 @@ def main(argv: list[str] | None = None) -> None:
     """Run one command; a mistake of the user is one sentence on stderr and exit code 1."""
     options = _parser().parse_args(argv)
     try:
-        sys.exit(options.do(options) or 0)
+        code = options.do(options) or 0
+        sys.stdout.flush()  # here, not at exit: a closed pipe must end up below
+        sys.exit(code)
     except HarnessError as error:
         sys.exit(f"harness: {error}")
     except BrokenPipeError:  # `… | head` closed the pipe
@@ -76,6 +78,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _find(options: argparse.Namespace) -> int:
     layout = Layout(options.scale)
+    if options.paper:
+        experiments.paper(options.paper)  # a wrong name is told
     found = [a for a in artefacts.artefacts() if options.paper in (None, a.paper) and _meets(a, options.what)]
     if not found:
         where = f" of {options.paper}" if options.paper else ""
@@ -102,9 +106,10 @@ def _meets(artefact: artefacts.Artefact, what: str) -> bool:
     place = artefact.data["where"].casefold()
     if place == asked or place.startswith((f"{asked},", f"{asked} ")):
         return True
-    digits = any(ch.isdigit() for ch in asked)
-    return not digits and all(
-        word in f"{place} {artefact.data['title']}".casefold() for word in asked.split()
+    title = artefact.data["title"].casefold()
+    return all(
+        word in title.split() if any(ch.isdigit() for ch in word) else word in f"{place} {title}"
+        for word in asked.split()
     )
 
 
@@ -189,9 +194,9 @@ def _accept(options: argparse.Namespace) -> int:
 
 
 def _data(options: argparse.Namespace) -> int:
-    from harness.data import manage
+    from harness.data import cli
 
-    return manage.main(options.action, options.names, options.ways)
+    return cli.main(options.action, options.names, options.ways)
 
 
 def _bench(options: argparse.Namespace) -> int:

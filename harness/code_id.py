@@ -44,7 +44,7 @@ def closure(module: str, root: Path = ROOT) -> frozenset[str]:
         if name in seen or name in CARRIERS or _path(name, root) is None:
             continue
         seen.add(name)
-        waiting.extend(_imports(name, root))
+        waiting += [*_imports(name, root), *_parents(name)]
     return frozenset(seen)
 
 
@@ -65,9 +65,13 @@ def _imports(name: str, root: Path) -> tuple[str, ...]:
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    ours = [n for n in found if n.split(".")[0] in PACKAGES]
-    parents = [".".join(n.split(".")[:i]) for n in ours for i in range(1, len(n.split(".")))]
-    return tuple(dict.fromkeys(ours + parents))
+    return tuple(dict.fromkeys(n for n in found if n.split(".")[0] in PACKAGES))
+
+
+def _parents(name: str) -> list[str]:
+    """The packages around a module: importing it runs their __init__.py first."""
+    words = name.split(".")
+    return [".".join(words[:i]) for i in range(1, len(words))]
 
 
 @cache

@@ -35,7 +35,6 @@ def execute(spec: RunSpec, layout: Layout, *, device: str = "cpu", threads: int 
     started, clock = now(), time.perf_counter()
     module.run(run, config)
     seconds = time.perf_counter() - clock
-    write_record(
-        run, code=code_id(spec.module), device=device, threads=threads, started=started, seconds=seconds
-    )
+    code = code_id(spec.module, layout.root)
+    write_record(run, code=code, device=device, threads=threads, started=started, seconds=seconds)
     return folder / "run.json"

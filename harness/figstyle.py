@@ -17,6 +17,7 @@ BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "
 BLACK, GREY, RULE = "#222222", "#888888", "#BBBBBB"
 # The same thing has the same colour in every figure of every paper; a name that is missing here is an error.
 COLOURS = {"oracle": BLACK, "#params": GREY, "12 epochs": BLUE}
+COLOURS |= {"q": SKY, "DDN": VERMILION, "LDN-95": BLUE, "LDN-E": GREEN, "LDN-full": PURPLE}
 
 
 def style() -> dict[str, object]:

@@ -24,19 +24,20 @@ def outputs(artefact: Artefact, base: Path) -> list[Path]:
 
 def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
     """Runs → rows → cells → verdicts → files."""
-    stacked, records = rows.collect(artefact.runs(layout.scale, root), layout)
-    rows.write(stacked, layout.rows(artefact.name))
-    filled = cells.fill(artefact, stacked, layout.scale, root)
-    frame = cells.to_frame(filled)
-    tested = claims.to_frame(claims.judge_claims(artefact, filled, layout.scale))
-    truths = list(dict.fromkeys(truth_name(t) for record in records.values() for t in record["truths"]))
-    text = render.caption(artefact, layout.scale, frame, truths)
 
     def write(suffix: str, content: str) -> None:
         write_atomic(artefact_file(layout.results, artefact.name, suffix), content)
 
+    stacked, records = rows.collect(artefact.runs(layout.scale, root), layout)
+    rows.write(stacked, layout.rows(artefact.name))
+    filled = cells.fill(artefact, stacked, layout.scale, root)
+    csv = cells.to_frame(filled).to_csv(index=False, lineterminator="\n", float_format=_digits)
+    write(".cells.csv", csv)
+    frame = read_cells(artefact_file(layout.results, artefact.name, ".cells.csv"))  # all else reads the CSV
+    tested = claims.to_frame(claims.judge_claims(artefact, filled, layout.scale))
+    truths = list(dict.fromkeys(truth_name(t) for record in records.values() for t in record["truths"]))
+    text = render.caption(artefact, layout.scale, frame, truths)
     write(".claims.csv", tested.to_csv(index=False, lineterminator="\n"))
-    write(".cells.csv", frame.to_csv(index=False, lineterminator="\n", float_format="%.10g"))
     write(".md", render.markdown(artefact, frame, text))
     if artefact.kind == "table":
         write(".tex", render.latex(artefact, frame, text))
@@ -48,9 +49,15 @@ def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
         figstyle.save(_drawing(artefact), frame, base)
 
 
+def _digits(value: float) -> str:
+    """Whole numbers in full, others to ten digits: what differs behind them is the machine's."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.10g}"
+
+
 def truth_name(truth: dict[str, object]) -> str:
     """`nb201 cifar10 test at 200 epochs (nb201-table)`, for a caption."""
-    return f"{truth['space']} {truth['dataset']} {truth['split']} at {truth['epochs']} epochs ({truth['source']})"
+    t = truth
+    return f"{t['space']} {t['dataset']} {t['split']} at {t['epochs']} epochs ({t['source']})"
 
 
 def truth_line(truth: dict[str, object]) -> str:

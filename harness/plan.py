@@ -5,10 +5,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from harness.experiments import RunSpec
 from harness.files import ROOT
 from harness.layout import SCALES, Layout
+
+# Which of method, setting and seed (places 2, 3 and 4 of a run's name) must be the same, nearest first:
+# the run itself, its other seeds, its setting, its method, its experiment.
+NEAR = ((2, 3, 4), (2, 3), (3,), (2,), ())
 
 
 @dataclass(frozen=True)
@@ -20,21 +25,18 @@ class Past:
 
     def expect(self, spec: RunSpec) -> tuple[float | None, int | None]:
         """The same run, else its setting, else its method, else its experiment, at the same scale."""
-        path = spec.id.split("/")
-        for depth in range(len(path), 1, -1):
-            near = [k for k in self.seconds if k[0] == spec.scale and _alike(k[1].split("/"), path, depth)]
+        for same in NEAR:
+            near = [k for k in self.seconds if k[0] == spec.scale and _alike(k[1], spec.id, same)]
             if near:
                 sizes = [self.size[k] for k in near if k in self.size]
                 return median(self.seconds[k] for k in near), int(median(sizes)) if sizes else None
         return None, None
 
 
-def _alike(one: list[str], other: list[str], depth: int) -> bool:
-    """Equal in paper and experiment, and in as many of setting and method as depth asks for."""
-    paper, experiment, method, setting, seed = range(5)
-    keys = {5: [paper, experiment, method, setting, seed], 4: [paper, experiment, method, setting]}
-    keys |= {3: [paper, experiment, setting], 2: [paper, experiment]}
-    return all(one[i] == other[i] for i in keys[depth])
+def _alike(one: str, other: str, same: tuple[int, ...]) -> bool:
+    """Two runs' names, equal in paper, experiment and these of method, setting and seed."""
+    ours, theirs = one.split("/"), other.split("/")
+    return len(ours) == len(theirs) and all(ours[i] == theirs[i] for i in (0, 1, *same))
 
 
 def past(root: Path = ROOT) -> Past:
@@ -43,16 +45,25 @@ def past(root: Path = ROOT) -> Past:
     size: dict[tuple[str, str], int] = {}
     for path in sorted((root / "published").glob("*/*/*/*.provenance.json")):
         for run in _json(path).get("runs", []):
-            seconds[path.parts[-4], run["run"]] = run["seconds"]
+            if _timed(run):
+                seconds[path.parts[-4], run["run"]] = run["seconds"]
     for scale in SCALES:
         base = Layout(scale, root).results / "runs"
         for path in base.glob("*/*/*/*/s*/run.json"):
             record = _json(path)
-            if "seconds" in record:
+            if _timed(record):
                 name = path.parent.relative_to(base).as_posix()
                 seconds[scale, name] = record["seconds"]
                 size[scale, name] = sum(f.stat().st_size for f in path.parent.iterdir() if f.is_file())
     return Past(seconds, size)
+
+
+def _timed(run: Any) -> bool:
+    return (
+        isinstance(run, dict)
+        and isinstance(run.get("run"), str)
+        and isinstance(run.get("seconds"), int | float)
+    )
 
 
 def _json(path: Path) -> dict:

@@ -30,7 +30,16 @@ _TEX |= {
     "–": "--",
     "ρ": r"$\rho$",
     "τ": r"$\tau$",
-    "§": r"\S",
+    "§": r"\S{}",
+    "|": r"\textbar{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "≠": r"$\neq$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "→": r"$\to$",
+    "−": "$-$",
+    "·": r"$\cdot$",
 }
 
 
@@ -81,16 +90,14 @@ def markdown(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
     def cell(c: pd.Series) -> str:
         paper = f" [{c['reported']}]" if c["reported"] else ""
         mark = MARKS[c["verdict"]][0]
-        return f"{ours(c, format_of(artefact, c['column']))}{paper}{' ' + mark if mark else ''}".replace(
-            "|", r"\|"
-        )
+        return f"{ours(c, format_of(artefact, c))}{paper}{' ' + mark if mark else ''}".replace("|", r"\|")
 
     rows, columns, grid = _grid(cells, cell)
-    lines = [
-        "| | " + " | ".join(c.replace("|", r"\|") for c in columns) + " |",
-        "|---" * (len(columns) + 1) + "|",
-    ]
-    lines += [f"| {r} | " + " | ".join(grid.get((r, c), "") for c in columns) + " |" for r in rows]
+    heads = ["", *columns]
+    lines = ["| " + " | ".join(h.replace("|", r"\|") for h in heads) + " |", "|---" * len(heads) + "|"]
+    for r in rows:
+        line = [r.replace("|", r"\|"), *(grid.get((r, c), "") for c in columns)]
+        lines.append(f"| {' | '.join(line)} |")
     legend = ", ".join(f"{MARKS[v][0]} {v}" for v in MARKS if v and (cells["verdict"] == v).any())
     return "\n".join(
         [*lines, "", text, "", f"Ours [paper] mark: {legend or 'the paper prints no numbers'}.", ""]
@@ -102,7 +109,7 @@ def latex(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
 
     def cell(c: pd.Series) -> str:
         paper = f" [{_tex(c['reported'])}]" if c["reported"] else ""
-        return f"{_tex(ours(c, format_of(artefact, c['column'])))}{paper} {MARKS[c['verdict']][1]}".strip()
+        return f"{_tex(ours(c, format_of(artefact, c)))}{paper} {MARKS[c['verdict']][1]}".strip()
 
     rows, columns, grid = _grid(cells, cell)
     head = " & ".join(["", *(_tex(c) for c in columns)])
@@ -124,7 +131,7 @@ def html_table(artefact: Artefact, cells: pd.DataFrame) -> str:
             if c["verdict"]
             else ""
         )
-        shown = html.escape(ours(c, format_of(artefact, c["column"])))
+        shown = html.escape(ours(c, format_of(artefact, c)))
         return f'<td data-verdict="{html.escape(word)}"><span class="ours">{shown}</span> {paper} {mark}</td>'
 
     rows, columns, grid = _grid(cells, cell)
@@ -138,10 +145,13 @@ def html_table(artefact: Artefact, cells: pd.DataFrame) -> str:
     return f"<table>\n<thead><tr><td></td>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
 
 
-def format_of(artefact: Artefact, column: str) -> str:
-    """The column's format, else the artefact's."""
-    own = next((c.get("format") for c in artefact.data["columns"] if str(c["name"]) == column), None)
-    return own if own is not None else artefact.data.get("format", "")
+def format_of(artefact: Artefact, cell: pd.Series) -> str:
+    """The row's format, else the column's, else the artefact's."""
+    for key, name in (("rows", cell["row"]), ("columns", cell["column"])):
+        for line in artefact.data[key]:
+            if str(line["name"]) == name and "format" in line:
+                return line["format"]
+    return artefact.data.get("format", "")
 
 
 def _grid(

@@ -30,6 +30,7 @@ class Estimate:
     se_units: float = 0.0  # standard error that comes from the sample of architectures
     units: int = 0  # how many architectures; 0 where none were sampled
     se_per_unit: float = 0.0  # standard error · √units: what a sample of another size would have
+    borrowed: bool = False  # its se_runs is made of the other side's spread, for want of its own
 
     @property
     def se(self) -> float:
@@ -65,7 +66,8 @@ def of_runs(values: Sequence[float]) -> Estimate:
     array = np.asarray(values, float)
     if len(array) == 1:
         return Estimate(float(array[0]), 1, None, "none", math.inf, 0)
-    sd = float(array.std(ddof=1))
+    with np.errstate(invalid="ignore"):  # of runs that ended in infinity; their mean tells it
+        sd = float(array.std(ddof=1))
     return Estimate(
         float(array.mean()), len(array), sd, "sample_sd", sd / math.sqrt(len(array)), len(array) - 1
     )
@@ -78,16 +80,12 @@ def of_units(
 
     Each run gives arrays of equal length (scores, truth, …), aligned by architecture.
     """
-    sizes = {len(column) for arrays in runs for column in arrays}
-    if len(sizes) != 1:
-        raise ValueError(f"runs score different numbers of architectures: {sorted(sizes)}")
-    units = sizes.pop()
+    units = _size(runs)
     values = [statistic(*arrays) for arrays in runs]
     rng = np.random.default_rng(seed)
     resampled = []
     for _ in range(draws):
-        pick = rng.integers(units, size=units)
-        resampled.append(np.mean([statistic(*(a[pick] for a in arrays)) for arrays in runs]))
+        resampled.append(_mean(statistic, runs, rng.integers(units, size=units)))
     se_units = float(np.nanstd(resampled, ddof=1))
     over_runs = of_runs(values)
     several = len(values) > 1
@@ -106,20 +104,33 @@ def of_units(
 
 def of_population(
     statistic: Callable[..., float],
-    arrays: tuple[np.ndarray, ...],
+    runs: Sequence[tuple[np.ndarray, ...]],
     sample: int,
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Estimate:
-    """The statistic on the whole space: exact for us; `se_per_unit` says how samples of this size scatter."""
-    size = len(arrays[0])
+    """The statistic on the whole space, exact where one run is all; `se_per_unit` is how samples scatter."""
+    size = _size(runs)
     rng = np.random.default_rng(seed)
-    scattered = []
-    for _ in range(draws):
-        pick = rng.choice(size, size=min(sample, size), replace=False)
-        scattered.append(statistic(*(a[pick] for a in arrays)))
+    scattered = [
+        _mean(statistic, runs, rng.choice(size, size=min(sample, size), replace=False)) for _ in range(draws)
+    ]
     scatter = float(np.nanstd(scattered, ddof=1)) * math.sqrt(min(sample, size))
-    return Estimate(statistic(*arrays), 1, None, "exact", units=size, se_per_unit=scatter)
+    values = [statistic(*arrays) for arrays in runs]
+    over_runs = of_runs(values) if len(values) > 1 else exact(values[0])
+    return replace(over_runs, units=size, se_per_unit=scatter)
+
+
+def _size(runs: Sequence[tuple[np.ndarray, ...]]) -> int:
+    sizes = {len(column) for arrays in runs for column in arrays}
+    if len(sizes) != 1:
+        raise ValueError(f"runs score different numbers of architectures: {sorted(sizes)}")
+    return sizes.pop()
+
+
+def _mean(statistic: Callable[..., float], runs: Sequence[tuple[np.ndarray, ...]], pick: np.ndarray) -> float:
+    """The statistic of a part of the architectures, averaged over runs."""
+    return float(np.mean([statistic(*(a[pick] for a in arrays)) for arrays in runs]))
 
 
 def quantile(df: float) -> float:
@@ -142,9 +153,12 @@ def _welch_df(parts: Sequence[tuple[float, float]]) -> float:
 
 def difference(a: Estimate, b: Estimate) -> tuple[float, float]:
     """a − b and the half-width of its 95 % interval, the two being independent."""
-    parts = [(a.se_runs, a.df), (a.se_units, math.inf), (b.se_runs, b.df), (b.se_units, math.inf)]
+    runs = [(a.se_runs, a.df), (b.se_runs, b.df)]
+    if b.borrowed:  # one spread used twice has the degrees of freedom of one
+        runs = [(math.hypot(a.se_runs, b.se_runs), a.df)]
+    parts = [*runs, (a.se_units, math.inf), (b.se_units, math.inf)]
     se = math.sqrt(sum(s**2 for s, _ in parts))
-    return a.value - b.value, (quantile(_welch_df(parts)) * se if se > 0 else 0.0)
+    return a.value - b.value, (0.0 if se == 0 else quantile(_welch_df(parts)) * se)
 
 
 def contrast(estimates: Sequence[Estimate]) -> tuple[float, float]:
@@ -154,10 +168,10 @@ def contrast(estimates: Sequence[Estimate]) -> tuple[float, float]:
     slope = sum(w * e.value for w, e in zip(weights, estimates, strict=True))
     parts = []
     for w, e in zip(weights, estimates, strict=True):
-        parts += [(abs(w) * e.se_runs, e.df), (abs(w) * e.se_units, math.inf)]
-    parts = [(s, df) for s, df in parts if s > 0]
+        if w != 0:  # the middle one of an odd number says nothing of a slope
+            parts += [(abs(w) * e.se_runs, e.df), (abs(w) * e.se_units, math.inf)]
     se = math.sqrt(sum(s**2 for s, _ in parts))
-    return slope, (quantile(_welch_df(parts)) * se if se > 0 else 0.0)
+    return slope, (0.0 if se == 0 else quantile(_welch_df(parts)) * se)
 
 
 def as_reported(
@@ -169,7 +183,7 @@ def as_reported(
     measured on are a sample too (of size `units`), whatever its ± covers.
     """
     n = max(n, 1)
-    se_runs, df = 0.0, math.inf
+    se_runs, df, borrowed = 0.0, math.inf, False
     if spread is not None and kind in ("sample_sd", "unknown"):
         se_runs, df = spread / math.sqrt(n), max(n - 1, 1)
     elif spread is not None and kind == "population_sd":
@@ -179,8 +193,7 @@ def as_reported(
     elif spread is not None and kind == "t95":
         se_runs, df = spread / quantile(max(n - 1, 1)), max(n - 1, 1)
     elif ours.spread_kind == "sample_sd" and ours.spread is not None:
-        se_runs, df = ours.spread / math.sqrt(n), ours.df
+        se_runs, df, borrowed = ours.spread / math.sqrt(n), ours.df, True
     se_units = ours.se_per_unit / math.sqrt(units) if units else 0.0
-    return replace(
-        ours, value=value, n=n, spread=spread, se_runs=se_runs, df=df, se_units=se_units, units=units
-    )
+    sampled = replace(ours, se_units=se_units, units=units)
+    return replace(sampled, value=value, n=n, spread=spread, se_runs=se_runs, df=df, borrowed=borrowed)

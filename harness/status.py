@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness.experiments import RunSpec
 from harness.layout import Layout
@@ -89,16 +90,15 @@ def read(runs: Sequence[RunSpec], layout: Layout, known: Past) -> Status:
     return Status(done, tuple(running), left, seconds, unknown)
 
 
-def _running(run: str, path) -> Running | None:
+def _running(run: str, path: Path) -> Running | None:
     """A progress file counts while its process lives; what a killed run left behind does not."""
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
         os.kill(state["pid"], 0)
-    except (OSError, ValueError, KeyError, TypeError):
+        seconds = max(time.time() - state["started"], 1e-6)
+        return Running(run, state["step"], state["total"], state["unit"], seconds)
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
-    return Running(
-        run, state["step"], state["total"], state["unit"], max(time.time() - state["started"], 1e-6)
-    )
 
 
 def lines(status: Status, scale: str, cores: int) -> list[str]:

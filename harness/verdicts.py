@@ -1,6 +1,7 @@
 """Cells and claims of a paper's artefacts → check/<paper>.json, which the report reads."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +67,12 @@ def _artefact(
 
 def _cell(cell: pd.Series, artefact: artefacts.Artefact) -> dict[str, Any]:
     def finite(name: str) -> float | None:
-        return float(cell[name]) if pd.notna(cell[name]) else None
+        return float(cell[name]) if math.isfinite(cell[name]) else None
 
     return {
         "row": cell["row"],
         "column": cell["column"],
-        "text": render.ours(cell, render.format_of(artefact, cell["column"])),
+        "text": render.ours(cell, render.format_of(artefact, cell)),
         "value": finite("value"),
         "unit": artefact.data.get("unit", ""),
         "n": int(cell["n"]),

@@ -17,6 +17,14 @@ Lines = dict[tuple, int]
 class _Loader(yaml.SafeLoader):
     """YAML 1.2 numbers: 3e-4 is a number here, which PyYAML's YAML 1.1 reads as text."""
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """A date like 2021-13-45 or a tagged `!!int x` fails in PyYAML with whatever Python raises."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError, OverflowError):
+            problem = f"{str(node.value)[:40]!r} is no {node.tag.rpartition(':')[2]}; quote it if it is text"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+
 
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
@@ -26,7 +34,7 @@ _Loader.add_implicit_resolver(
 
 
 def read(path: Path, schema: str | None = None) -> Any:
-    """The file's content, checked against harness/schema/<schema>.yaml."""
+    """The file's content, checked against config/schema/<schema>.yaml."""
     data, lines = read_with_lines(path)
     if schema is not None:
         validate(data, lines, schema, path)
@@ -41,31 +49,35 @@ def read_with_lines(path: Path) -> tuple[Any, Lines]:
         raise HarnessError(f"{path} does not exist: create it or correct the name") from None
     except UnicodeDecodeError as error:
         raise HarnessError(f"{path} is not UTF-8 text (byte {error.start}): save it as UTF-8") from None
-    loader = _Loader(text)
+    lines: Lines = {(): 1}
     try:
+        loader = _Loader(text)
         node = loader.get_single_node()
-        lines: Lines = {(): 1}
         _mark(node, (), lines, path)
         return (loader.construct_document(node) if node else None), lines
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise HarnessError(
+            f"{path}, line {line}: the character {chr(error.character)!r} is not allowed in YAML: remove it"
+        ) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         at = f"line {mark.line + 1}" if mark else "an unknown line"
         raise HarnessError(f"{path}, {at}: not valid YAML ({getattr(error, 'problem', error)})") from None
     except RecursionError:
         raise HarnessError(f"{path}: nested too deeply to be one of this project's files") from None
-    finally:
-        loader.dispose()
 
 
 def _mark(node: Any, at: tuple, lines: Lines, path: Path) -> None:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                raise HarnessError(f"{path}, line {line}: a key must be plain text")
             here = (*at, key.value)
             if here in lines:
-                raise HarnessError(
-                    f"{path}, line {key.start_mark.line + 1}: {key.value!r} stands twice; remove one of the two"
-                )
-            lines[here] = key.start_mark.line + 1
+                raise HarnessError(f"{path}, line {line}: {key.value!r} stands twice; remove one of the two")
+            lines[here] = line
             _mark(value, here, lines, path)
     elif isinstance(node, yaml.SequenceNode):
         for i, value in enumerate(node.value):
@@ -75,11 +87,13 @@ def _mark(node: Any, at: tuple, lines: Lines, path: Path) -> None:
 
 def line_of(lines: Lines, at: tuple) -> int:
     """The line of the innermost thing on this path that has one."""
-    for end in range(len(at), -1, -1):
-        for candidate in (at[:end], tuple(str(p) if not isinstance(p, int) else p for p in at[:end])):
-            if candidate in lines:
-                return lines[candidate]
-    return 1
+    here: tuple = ()
+    for part in at:  # a key that YAML reads as a number, like 0:, stands there as its text
+        there = [(*here, p) for p in (part, str(part)) if (*here, p) in lines]
+        if not there:
+            break
+        here = there[0]
+    return lines.get(here, 1)
 
 
 def nearest(word: str, words: Any) -> str:
@@ -101,6 +115,8 @@ def validate(data: Any, lines: Lines, schema: str, path: Path) -> None:
     while error.context:  # inside anyOf/oneOf: the branch that came furthest is the one that was meant
         error = max(error.context, key=lambda e: (len(e.path), e.validator == "additionalProperties"))
     at = tuple(error.absolute_path)
+    if "propertyNames" in error.absolute_schema_path:  # it is the key itself that is wrong
+        at = (*at, error.instance)
     place = ".".join(str(p) for p in at) or "the file"
     if error.validator == "additionalProperties":
         known = error.schema.get("properties", {})

@@ -1,5 +1,6 @@
 """What tests share."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,3 +14,13 @@ def real_data(relative: str) -> Path:
     if path is None:
         pytest.skip(f"needs {relative}: set NAS_DATA to a folder that holds it")
     return path
+
+
+def calling(function: Callable, *arguments: object) -> object:
+    """An object that pickles as a call: whoever unpickles it carelessly makes that call."""
+
+    class Hostile:
+        def __reduce__(self) -> tuple:
+            return function, arguments
+
+    return Hostile()

@@ -1,4 +1,4 @@
-"""A tiny paper in a folder of its own: one experiment, one table; it runs in milliseconds, without any data."""
+"""A tiny paper in a folder of its own: one experiment, one table; it runs in milliseconds, without data."""
 
 import shutil
 import sys
@@ -98,22 +98,19 @@ claims:
 """
 
 FILES = {
-    "reproduce/mini/experiments.yaml": EXPERIMENTS,
-    "reproduce/mini/noise.py": MODULE,
-    "reproduce/mini/__init__.py": '"""A tiny paper."""\n',
-    "reproduce/mini/NOTES.md": NOTES,
-    "tables/mini/table_1.yaml": TABLE,
+    "EXPERIMENTS": "reproduce/mini/experiments.yaml",
+    "MODULE": "reproduce/mini/noise.py",
+    "NOTES": "reproduce/mini/NOTES.md",
+    "TABLE": "tables/mini/table_1.yaml",
 }
 
 
 def project(folder: Path, **changed: str) -> Path:
-    """The root of a project that holds the paper `mini`; `EXPERIMENTS=…`, `TABLE=…` replace one of its files."""
-    named = {"EXPERIMENTS": 0, "MODULE": 1, "NOTES": 3, "TABLE": 4}
-    texts = list(FILES.values())
-    for name, text in changed.items():
-        texts[named[name]] = text
-    for path, text in zip(FILES, texts, strict=True):
-        write(folder, path, text)
+    """The root of a project that holds the paper `mini`; `TABLE=text`, … replaces one of its files."""
+    texts = {"EXPERIMENTS": EXPERIMENTS, "MODULE": MODULE, "NOTES": NOTES, "TABLE": TABLE, **changed}
+    write(folder, "reproduce/mini/__init__.py", '"""A tiny paper."""\n')
+    for name, text in texts.items():
+        write(folder, FILES[name], text)
     return folder
 
 
@@ -177,10 +174,11 @@ def make_all(root: Path, scale: str = "smoke") -> Layout:
     return layout
 
 
-def checkout(folder: Path) -> Path:
-    """The project with a copy of the harness, so that `python -m harness` started there sees only it."""
-    project(folder)
-    shutil.copytree(ROOT / "harness", folder / "harness")
-    shutil.copytree(ROOT / "config", folder / "config")
-    shutil.copy(ROOT / "reproduce" / "__init__.py", folder / "reproduce")
+def checkout(folder: Path, **changed: str) -> Path:
+    """The project with a copy of the harness and the workflow: commands started there see only it."""
+    project(folder, **changed)
+    for name in ("harness", "config", "profiles", "reproduce/rules"):
+        shutil.copytree(ROOT / name, folder / name)
+    for name in ("Snakefile", "environment.yml", "reproduce/__init__.py"):
+        shutil.copy(ROOT / name, folder / name)
     return folder

@@ -22,6 +22,7 @@ SOURCES = (
     nb101_table.SOURCE,
     nb301.ENSEMBLES,
     nb301.ONNX,
+    nb301.REFERENCE,  # last: it is asked by name, for the architectures that it holds
 )
 
 

@@ -82,6 +82,12 @@ class Column:
     policy: str
 
 
+def accuracies(dataset: str, epochs: int, split: str, mean: str, trials: Sequence[str]) -> list[Column]:
+    """A column for the mean and one for each trial, given what each of them is."""
+    policies = [("mean", mean), *enumerate(trials)]
+    return [Column(Key("accuracy", dataset, epochs, split, trial), policy) for trial, policy in policies]
+
+
 @dataclass(frozen=True)
 class Table:
     """What a converter hands to the store: names, one row of values per column, further arrays."""

@@ -48,10 +48,11 @@ def rows_of(space: str, source: Source, store: Store, archs: list[str] | np.ndar
             rows = np.fromiter(map(index.get, archs, repeat(-1)), np.int64, len(archs))
         except TypeError:
             raise HarnessError("architectures must be strings (or a flat array of row numbers)") from None
-        if len(rows) and rows.min() < 0:
-            _refuse(space, source, store, archs[int(np.argmin(rows))])
-        return rows
-    return _cells(space, source, store, archs)
+    else:
+        rows = _cells(space, store, archs)
+    if len(rows) and rows.min() < 0:
+        _refuse(space, source, store, archs[int(np.argmin(rows))])
+    return rows
 
 
 def name_of(space: str, store: Store, arch: str | int) -> str:
@@ -79,8 +80,8 @@ def _index(folder: str, sha256: str) -> dict[str, int]:
     return {name.decode(): row for row, name in enumerate(names.tolist())}
 
 
-def _cells(space: str, source: Source, store: Store, archs: list[str]) -> np.ndarray:
-    """NAS-Bench-101 cells by module hash or, without any md5, by fingerprint."""
+def _cells(space: str, store: Store, archs: list[str]) -> np.ndarray:
+    """NAS-Bench-101 cells by module hash or, without any md5, by fingerprint; -1 where there is none."""
     from harness import spaces
 
     rows = np.empty(len(archs), np.int64)
@@ -94,8 +95,6 @@ def _cells(space: str, source: Source, store: Store, archs: list[str]) -> np.nda
         prints = spaces.get(space).fingerprints([archs[i] for i in cells])
         place = _search(store.array("fingerprint_sorted"), prints)
         rows[cells] = np.where(place < 0, -1, store.array("fingerprint_row")[np.maximum(place, 0)])
-    if len(rows) and rows.min() < 0:
-        _refuse(space, source, store, archs[int(np.argmin(rows))])
     return rows
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.bench.identity import QUANTITIES, Column, Key, Say, Source, Table
+from harness.bench.identity import QUANTITIES, Column, Key, Say, Source, Table, accuracies
 from harness.bench.nb201_table import CELLS, DATASETS, run_of, seconds_policy, seed
 from harness.bench.store import Store, records
 from harness.errors import HarnessError
@@ -45,12 +45,8 @@ def _columns() -> tuple[Column, ...]:
         for epochs in EPOCHS:
             for split in splits:
                 run = f"{run_of(data, split)}; {epochs}-epoch schedule"
-                mean = Column(Key("accuracy", data, epochs, split, "mean"), f"{run}; mean of the seeds held")
-                trials = [
-                    Column(Key("accuracy", data, epochs, split, k), f"{run}; {seed(k, epochs)}")
-                    for k in range(TRIALS)
-                ]
-                made += [mean, *trials]
+                trials = [f"{run}; {seed(k, epochs)}" for k in range(TRIALS)]
+                made += accuracies(data, epochs, split, f"{run}; mean of the seeds held", trials)
             made.append(Column(Key("seconds", data, epochs, "train", "mean"), seconds_policy(epochs)))
     return tuple(made)
 

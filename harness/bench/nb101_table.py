@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.bench.identity import Column, Key, Say, Source, Table
-from harness.bench.nb101_tfrecord import CELLS, WHERE
+from harness.bench.identity import Column, Key, Say, Source, Table, accuracies
+from harness.bench.nb101_tfrecord import CELLS, EPOCHS, REPEATS, SPACES, WHERE
 from harness.errors import HarnessError
 
 METRICS = ("final_validation_accuracy", "final_test_accuracy", "final_training_time")
@@ -17,13 +17,9 @@ def _columns() -> tuple[Column, ...]:
     made = []
     for split, images in WHERE.items():
         policy = f"{images}, end of the 108-epoch budget"
-        made.append(
-            Column(Key("accuracy", "cifar10", 108, split, "mean"), f"{policy}; mean of the three repeats")
-        )
-        for k in range(3):
-            one = f"{policy}; repeat {k} in the order of the official file"
-            made.append(Column(Key("accuracy", "cifar10", 108, split, k), one))
-    for epochs in (4, 12, 36, 108):
+        repeats = [f"{policy}; repeat {k} in the order of the official file" for k in range(REPEATS)]
+        made += accuracies("cifar10", 108, split, f"{policy}; mean of the three repeats", repeats)
+    for epochs in EPOCHS:
         policy = f"{WHERE['val']}, end of the {epochs}-epoch budget; {ONE}; 30,001 cells"
         made.append(Column(Key("accuracy", "cifar10", epochs, "val", "one"), policy))
     policy = (
@@ -65,13 +61,13 @@ def convert(inputs: list[Path], folder: Path, say: Say) -> Table:
         return Key("accuracy", "cifar10", epochs, split, trials)
 
     validation, test, seconds = metrics
-    for k in range(3):
+    for k in range(REPEATS):
         put(accuracy(108, "val", k), 100 * validation[:, k], full)
         put(accuracy(108, "test", k), 100 * test[:, k], full)
     put(accuracy(108, "test", 0), 100 * first, slice(None))  # held for every cell
     put(accuracy(108, "test", "mean"), 100 * mean, slice(None))
     put(accuracy(108, "val", "mean"), 100 * validation.mean(axis=1), full)
-    for place, epochs in enumerate((4, 12, 36, 108)):
+    for place, epochs in enumerate(EPOCHS):
         put(accuracy(epochs, "val", "one"), 100 * budgets[:, place], visited)
     put(Key("seconds", "cifar10", 108, "train", "mean"), seconds.mean(axis=1), full)
     version = f"compiled from the official tfrecord, {len(hashes)} cells"
@@ -81,7 +77,7 @@ def convert(inputs: list[Path], folder: Path, say: Say) -> Table:
 
 SOURCE = Source(
     name="nb101-table",
-    spaces=("nb101", "nb1shot1-1", "nb1shot1-2", "nb1shot1-3"),
+    spaces=SPACES,
     holds="NAS-Bench-101 at 108 epochs: mean test and repeat 0 of all 423,624 cells, all repeats of 151,644",
     files=(
         ("benchmarks/nb101/nb101_archs_by_hash.npz", "benchmarks/nb101/nb101_table.npz"),

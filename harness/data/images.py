@@ -81,14 +81,20 @@ def locate(which: Source) -> Place | None:
     return None
 
 
+def place_of(which: Source) -> Place:
+    """The same, where a set that is not there is an error."""
+    place = locate(which)
+    if place is None:
+        raise HarnessError(f"{which.name} is neither in NAS_DATA nor in the cache: {which.how_to_get()}")
+    return place
+
+
 def load(name: str, split: str, *, published_only: bool = False) -> Images:
     """A set's split from NAS_DATA or the cache; the card says whether it is the published one."""
     which = source(name)
     if split not in SPLITS:
         raise HarnessError(f"{name} has no split {split!r}: use one of {', '.join(SPLITS)}")
-    place = locate(which)
-    if place is None:
-        raise HarnessError(f"{name} is neither in NAS_DATA nor in the cache: {which.how_to_get()}")
+    place = place_of(which)
     x, y, files, right = _read(which, place, split)
     if not len(y):
         raise HarnessError(f"{place.folder} holds no images of {name}: get it again")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.data import registry
 from harness.data.download import Progress, download
-from harness.data.images import Card, Place, is_file, load, locate
+from harness.data.images import Card, Place, is_file, load, locate, place_of
 from harness.data.sources import SPLITS, Download, Package, Source, all_sources, source
 from harness.errors import HarnessError
 from harness.files import cache_dir, write_atomic
@@ -66,10 +66,7 @@ def list_sets() -> list[Row]:
 
 def verify(name: str) -> Verified:
     """Hash every file of a set, decode it, and say what it is."""
-    which = source(name)
-    place = locate(which)
-    if place is None:
-        raise HarnessError(f"{name} is neither in NAS_DATA nor in the cache: {which.how_to_get()}")
+    place = place_of(source(name))
     cards = tuple(load(name, split).card for split in SPLITS)
     hashes = {file: sha256 for card in cards for file, sha256 in card.identity.files}
     published = all(card.identity.published for card in cards)

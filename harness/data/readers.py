@@ -6,8 +6,8 @@ import zlib
 
 import numpy as np
 
-from harness.data import plain_pickle
 from harness.errors import HarnessError
+from harness.safe_pickle import load_plain
 
 Pair = tuple[np.ndarray, np.ndarray]
 CHANNELS, SIDE = 3, 32
@@ -109,7 +109,7 @@ def gunzip(data: bytes, name: str) -> bytes:
 
 
 def _batch(data: bytes, name: str, label_keys: tuple[str, ...]) -> Pair:
-    batch = plain_pickle.load(data, name, encoding="bytes")
+    batch = load_plain(data, name, encoding="bytes")
     if not isinstance(batch, dict):
         raise HarnessError(f"{name} is not a batch of images (a dictionary): get it again")
     batch = {k.decode("latin1") if isinstance(k, bytes) else k: v for k, v in batch.items()}

@@ -30,6 +30,7 @@ PIP = [
     "--only-binary",
     ":all:",
     "--disable-pip-version-check",
+    "--retries=1",
 ]
 COMMANDS = {
     "pip": [*PIP, "--quiet", "--dest", "."],
@@ -38,9 +39,9 @@ COMMANDS = {
 }
 ENDINGS = {"pip": "*.whl", "npm": "*.tgz", "apt": "*.deb"}
 HINTS = {
-    "pip": "install pip or use the publisher",
-    "npm": "install npm or use the publisher",
-    "apt": "run apt-get update, or use the publisher",
+    "pip": "check the network and pip, or use another way",
+    "npm": "check the network, install npm, or use another way",
+    "apt": "check the network, run apt-get update, or use another way",
 }
 
 
@@ -65,28 +66,27 @@ def files_of(which: Source, package: Package, folder: Path) -> dict[str, bytes]:
 def obtain(package: Package, folder: Path) -> Path:
     """The package's archive, brought by the registry's own tool and never unpacked or installed."""
     command = [*COMMANDS[package.kind], package.package]
+    tool = "pip" if package.kind == "pip" else command[0]  # pip is a module of this Python
     hint = HINTS[package.kind]
     if shutil.which(command[0]) is None:
-        raise HarnessError(f"{command[0]} is not on this machine, it would bring {package.package}: {hint}")
+        raise HarnessError(f"{tool} is not on this machine, it would bring {package.package}: {hint}")
     try:
         done = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False
         )
     except subprocess.TimeoutExpired:
-        raise HarnessError(
-            f"{command[0]} did not bring {package.package} within {TIMEOUT} s: {hint}"
-        ) from None
+        raise HarnessError(f"{tool} did not bring {package.package} within {TIMEOUT} s: {hint}") from None
     archives = sorted(folder.glob(ENDINGS[package.kind]))
     if done.returncode or len(archives) != 1:
         said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         reason = said[-1][:200] if said else f"exit code {done.returncode}"
-        raise HarnessError(f"{command[0]} could not bring {package.package} ({reason}): {hint}")
+        raise HarnessError(f"{tool} could not bring {package.package} ({reason}): {hint}")
     # A Debian release may rebuild a package: there only the files inside are checked.
     if package.sha256 and (
         wrong := mismatch(archives[0], size=package.size, sha256=package.sha256, md5=None)
     ):
         raise HarnessError(
-            f"the {package.kind} package {package.package} has {wrong}: nothing of it was used"
+            f"the {package.kind} package {package.package} has {wrong}: nothing was used, try another way"
         )
     return archives[0]
 

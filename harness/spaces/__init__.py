@@ -1,7 +1,8 @@
 """Search spaces: what an architecture is, how many there are, what it costs and how it is built."""
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
@@ -86,6 +87,21 @@ def get(name: str) -> Space:
 
             return fairnas.SPACE
     raise unknown("search space", name, NAMES)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What of an image set decides a network's size."""
+
+    classes: int
+    side: int
+
+
+def task(space: str, dataset: str, tasks: Mapping[str, Task]) -> Task:
+    """The task of one of a space's data sets."""
+    if dataset not in tasks:
+        raise unknown(f"dataset of {space}", dataset, list(tasks))
+    return tasks[dataset]
 
 
 def unknown(what: str, given: object, valid: Sequence[str]) -> HarnessError:

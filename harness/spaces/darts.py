@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import HarnessError
-from harness.spaces import draw, unknown
+from harness.spaces import Task, draw, task, unknown
 
 if TYPE_CHECKING:
     import torch
@@ -34,8 +34,7 @@ OPS = (
     "dil_conv_5x5",
 )
 CHANNELS, LAYERS = 32, 8  # NAS-Bench-301; DARTS itself trains 36 channels and 20 layers on CIFAR-10
-CLASSES = {"cifar10": 10}
-SIDE = 32
+TASKS = {"cifar10": Task(10, 32)}
 _PAIRS = tuple(tuple(itertools.combinations(range(node), 2)) for node in (2, 3, 4, 5))
 _CELLS = 180 * len(OPS) ** 8
 
@@ -184,7 +183,7 @@ def costs(
     The `params` that the zero-cost benchmarks publish for this space belong to 32 channels, 8 layers,
     without auxiliary head and with ops whose batch norms have no scale and shift: `affine=False`.
     """
-    c, side, edges = channels, SIDE, np.zeros((2, 2, len(OPS), 2), dtype=np.int64)
+    c, side, edges = channels, TASKS["cifar10"].side, np.zeros((2, 2, len(OPS), 2), dtype=np.int64)
     before = last = 3 * c
     fixed = np.array([27 * last + 2 * last, 27 * last * side**2], dtype=np.int64)
     for layer in range(layers):
@@ -222,7 +221,7 @@ class Darts:
     """The `Space` of DARTS."""
 
     name = "darts"
-    datasets = tuple(CLASSES)
+    datasets = tuple(TASKS)
     size = _CELLS**2
 
     def sample(self, n: int, rng: np.random.Generator) -> list[str]:
@@ -242,15 +241,16 @@ class Darts:
         return int(self.params_of([arch], dataset)[0])
 
     def flops(self, arch: str, dataset: str) -> int:
-        return int(costs(classes=_classes(dataset)).of([parse(arch)])[0, 1])
+        return int(costs(classes=task(self.name, dataset, TASKS).classes).of([parse(arch)])[0, 1])
 
     def params_of(self, archs: Sequence[str], dataset: str) -> np.ndarray:
-        return costs(classes=_classes(dataset)).of([parse(arch) for arch in archs])[:, 0]
+        here = task(self.name, dataset, TASKS)
+        return costs(classes=here.classes).of([parse(arch) for arch in archs])[:, 0]
 
     def build(self, arch: str, dataset: str) -> "torch.nn.Module":
         from harness.spaces.darts_net import network
 
-        return network(arch, CHANNELS, LAYERS, _classes(dataset), auxiliary=True)
+        return network(arch, CHANNELS, LAYERS, task(self.name, dataset, TASKS).classes, auxiliary=True)
 
 
 def _decode(index: int) -> tuple[Edge, ...]:
@@ -262,12 +262,6 @@ def _decode(index: int) -> tuple[Edge, ...]:
             index, op = divmod(index, len(OPS))
             edges.append((OPS[op], source))
     return tuple(edges)
-
-
-def _classes(dataset: str) -> int:
-    if dataset not in CLASSES:
-        raise unknown("dataset of darts", dataset, list(CLASSES))
-    return CLASSES[dataset]
 
 
 SPACE = Darts()

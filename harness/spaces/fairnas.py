@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import HarnessError
-from harness.spaces import draw, unknown
+from harness.spaces import Task, draw, task
 
 if TYPE_CHECKING:
     import torch
@@ -36,14 +36,6 @@ class Cell:
     stride: int
 
 
-@dataclass(frozen=True)
-class Task:
-    """An image set of the paper: SubImageNet has 100 of ImageNet's classes."""
-
-    classes: int
-    side: int
-
-
 OPS = tuple(Op(kernel, expansion) for expansion in (3, 6) for kernel in (3, 5, 7))
 STEM_CHANNELS, FIRST_CHANNELS, HEAD_CHANNELS = 32, 16, 1280
 _STAGES = (
@@ -54,7 +46,7 @@ _STAGES = (
     (192, 2, 4),
     (320, 1, 1),
 )  # channels, stride, cells
-TASKS = {"subimagenet": Task(100, 224)}
+TASKS = {"subimagenet": Task(100, 224)}  # 100 of ImageNet's classes
 
 
 def _cells() -> tuple[Cell, ...]:
@@ -126,12 +118,6 @@ def _total(fixed: int, table: np.ndarray, archs: Sequence[str]) -> np.ndarray:
     return fixed + table[np.arange(len(CELLS)), rows].sum(axis=1)
 
 
-def _task(dataset: str) -> Task:
-    if dataset not in TASKS:
-        raise unknown("dataset of fairnas", dataset, list(TASKS))
-    return TASKS[dataset]
-
-
 class FairNAS:
     """The `Space` of FairNAS."""
 
@@ -156,17 +142,17 @@ class FairNAS:
         return int(self.params_of([arch], dataset)[0])
 
     def flops(self, arch: str, dataset: str) -> int:
-        task = _task(dataset)
-        return int(_total(*flops_table(task.classes, task.side), [arch])[0])
+        here = task(self.name, dataset, TASKS)
+        return int(_total(*flops_table(here.classes, here.side), [arch])[0])
 
     def params_of(self, archs: Sequence[str], dataset: str) -> np.ndarray:
-        return _total(*params_table(_task(dataset).classes), archs)
+        return _total(*params_table(task(self.name, dataset, TASKS).classes), archs)
 
     def build(self, arch: str, dataset: str) -> "torch.nn.Module":
         """The evaluation network of icw Table 5: dropout 0.2 before the classifier."""
         from harness.spaces.fairnas_net import network
 
-        return network(arch, _task(dataset).classes, dropout=0.2)
+        return network(arch, task(self.name, dataset, TASKS).classes, dropout=0.2)
 
 
 SPACE = FairNAS()

@@ -8,13 +8,12 @@ counts as one more each; batch norm, ReLU, pooling, sums and copies count nothin
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.errors import HarnessError
-from harness.spaces import draw, unknown
+from harness.spaces import Task, draw, task, unknown
 
 if TYPE_CHECKING:
     import torch
@@ -23,14 +22,6 @@ OPS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 EDGES = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
 CHANNELS, CELLS = 16, 5  # the benchmark's networks: stages of 16, 32 and 64 channels, five cells in each
 _KERNEL_AREA = (0, 0, 1, 9, 0)  # of each op's convolution; the others have no parameters
-
-
-@dataclass(frozen=True)
-class Task:
-    """An image set as the benchmark trains on it."""
-
-    classes: int
-    side: int
 
 
 TASKS = {"cifar10": Task(10, 32), "cifar100": Task(100, 32), "imagenet16-120": Task(120, 16)}
@@ -123,12 +114,6 @@ def _checked(rows: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _task(dataset: str) -> Task:
-    if dataset not in TASKS:
-        raise unknown("dataset of nb201", dataset, list(TASKS))
-    return TASKS[dataset]
-
-
 def _defect(arch: object) -> HarnessError:
     """Why this is no architecture; called only when the whole pattern failed."""
     if not isinstance(arch, str):
@@ -178,16 +163,16 @@ class NB201:
         return int(self.params_of([arch], dataset)[0])
 
     def flops(self, arch: str, dataset: str) -> int:
-        task = _task(dataset)
-        return int(flops_of(rows_of([arch]), task.classes, task.side)[0])
+        here = task(self.name, dataset, TASKS)
+        return int(flops_of(rows_of([arch]), here.classes, here.side)[0])
 
     def params_of(self, archs: Sequence[str], dataset: str) -> np.ndarray:
-        return params_of(rows_of(archs), _task(dataset).classes)
+        return params_of(rows_of(archs), task(self.name, dataset, TASKS).classes)
 
     def build(self, arch: str, dataset: str) -> "torch.nn.Module":
         from harness.spaces.nb201_net import network
 
-        return network(arch, CHANNELS, CELLS, _task(dataset).classes)
+        return network(arch, CHANNELS, CELLS, task(self.name, dataset, TASKS).classes)
 
 
 SPACE = NB201()

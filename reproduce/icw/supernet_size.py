@@ -40,7 +40,7 @@ def run(run: Run, config: Config) -> None:
 
         sampled = fairnas.SPACE.sample(config.sampled, run.stream("architectures"))
         millions = fairnas.SPACE.params_of(sampled, "subimagenet") / 1e6
-        run.table("standalone", {"millions": millions, "typical": (2.5 <= millions) & (millions <= 3.5)})
+        run.table("standalone", {"millions": millions, "typical": (millions >= 2.5) & (millions <= 3.5)})
 
 
 def _parts(config: Config) -> Mapping[str, nn.Module]:

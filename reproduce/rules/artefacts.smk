@@ -25,4 +25,5 @@ for _artefact in ARTEFACTS.values():
         name:
             _artefact.target
         input:
+            runs_of(_artefact),
             files_of(_artefact),

@@ -22,6 +22,14 @@ def files_of(artefact):
     return [str(p.relative_to(LAYOUT.root)) for p in outputs(artefact, LAYOUT.results)]
 
 
+# Every target names all that it stands on: where a file is missing between a target that is there and its
+# sources (a record that was set aside), Snakemake would not look for it.
+EVERYTHING = [
+    *(f"{RESULTS}/runs/{run}/run.json" for run in RUNS),
+    *(file for artefact in ARTEFACTS.values() for file in files_of(artefact)),
+]
+
+
 def files_of_paper(wildcards):
     mine = [a for a in ARTEFACTS.values() if a.paper == wildcards.paper]
     return [file for artefact in mine for file in files_of(artefact)]

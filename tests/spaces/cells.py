@@ -1,10 +1,13 @@
 """NAS-Bench-101 cells to test with: the benchmark's own, random ones, and relabelled ones."""
 
+from collections.abc import Callable, Sequence
 from itertools import permutations
 
 import numpy as np
+import pytest
 from support import real_data
 
+from harness.errors import HarnessError
 from harness.spaces.nb101 import SPACE, decode, encode, sample_specs
 
 
@@ -39,3 +42,11 @@ def relabelled(arch: str, seed: int) -> str:
         if not np.tril(matrix[np.ix_(order, order)]).any():
             return encode(matrix[np.ix_(order, order)], [ops[v] for v in order])
     raise AssertionError("the given order is always possible")
+
+
+def refused(questions: Sequence[Callable], arch: object, message: str) -> None:
+    """Each question about this architecture ends with the same defect, in one sentence."""
+    for question in questions:
+        with pytest.raises(HarnessError, match=message) as error:
+            question(arch)
+        assert "\n" not in str(error.value)

@@ -1,0 +1,136 @@
+"""What counts as a change against the accepted outcome, at its boundaries (the red cases: faulty/)."""
+
+import shutil
+
+import numpy as np
+import pytest
+import tiny
+from gold import accepted
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import check
+from harness.cells import Filled, to_frame
+from harness.expect import Verdict
+from harness.layout import Layout
+from harness.make import read_cells
+from harness.stats import Estimate, exact, of_runs
+
+
+def cell(estimate: Estimate | None, **changed):
+    filled = Filled("row", "column", estimate, "", "0.5", Verdict("agrees", "why"), ("p/e/m/s/s0",))
+    line = to_frame([filled]).iloc[0].copy()
+    for key, value in changed.items():
+        line[key] = value
+    return line
+
+
+def told(before, after) -> list[str]:
+    return check._cell(before, after)
+
+
+def test_the_same_is_no_change():
+    for estimate in (exact(3), of_runs([1, 2, 3]), of_runs([1.0]), None, exact(np.nan), exact(np.inf)):
+        assert told(cell(estimate), cell(estimate)) == []
+
+
+def test_a_number_may_move_inside_the_wider_interval_only():
+    before = of_runs([0.70, 0.71, 0.72])  # ± 0.0248
+    for value, changed in ((0.734, False), (0.736, True), (0.686, False), (0.684, True)):
+        after = of_runs([value - 0.001, value, value + 0.001])
+        assert bool(told(cell(before), cell(after))) is changed
+        assert bool(told(cell(after), cell(before))) is changed
+
+
+@given(st.floats(1, 1e9), st.floats(-2e-6, 2e-6))
+def test_an_exact_number_may_move_in_its_last_digits_only(value, by):
+    moved = value * (1 + by)
+    changed = abs(moved - value) > 1.01e-6 * max(value, moved)
+    same = abs(moved - value) < 0.99e-6 * max(value, moved)
+    found = told(cell(exact(value)), cell(exact(moved)))
+    assert found or not changed
+    assert not found or not same
+
+
+def test_a_number_without_an_interval_stays():
+    assert told(cell(of_runs([0.7])), cell(of_runs([0.7 + 1e-9]))) == []
+    assert told(cell(of_runs([0.7])), cell(of_runs([0.71]))) == ["value was 0.7 and is 0.71"]
+
+
+def test_an_exact_number_does_not_hide_in_a_new_interval():
+    assert told(cell(exact(5)), cell(of_runs([4, 5.5, 7]), n=1)) == ["value was 5 and is 5.5"]
+
+
+def test_a_number_that_was_constant_over_its_runs_may_move_in_its_last_digits():
+    assert told(cell(of_runs([0.7] * 3)), cell(of_runs([0.7 + 1e-9] * 3))) == []
+
+
+@pytest.mark.parametrize("other", [np.nan, np.inf, -np.inf])
+def test_to_and_from_what_is_no_number(other):
+    wide = of_runs([-1e9, 0, 1e9])
+    assert told(cell(wide), cell(wide, value=other)) == [f"value was 0 and is {other:g}"]
+    assert told(cell(wide, value=other), cell(wide)) == [f"value was {other:g} and is 0"]
+
+
+def test_every_digit_of_a_count_is_told():
+    assert told(cell(exact(14_839_700)), cell(exact(14_839_790))) == [
+        "value was 14839700 and is 14839790",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"reported": "0.6"}, "the paper's number was '0.5' and is '0.6'"),
+        ({"verdict": "match"}, "verdict was 'agrees' and is 'match' (why)"),
+        ({"text": "SGD"}, "was '' and is 'SGD'"),
+        ({"n": 2}, "was made of 1 runs or repeats and is made of 2"),
+        ({"architectures": 200}, "was made of 0 architectures and is made of 200"),
+        ({"runs": "p/e/m/s/s0 p/e/m/s/s1"}, "is newly made of p/e/m/s/s1"),
+        ({"runs": ""}, "is no longer made of p/e/m/s/s0"),
+    ],
+)
+def test_anything_that_a_reader_could_see(changed, sentence):
+    assert told(cell(exact(3)), cell(exact(3), **changed)) == [sentence]
+
+
+def test_reasons_may_change_with_the_digits_that_they_tell():
+    assert told(cell(exact(3)), cell(exact(3), reason="another")) == []
+
+
+def test_order_of_cells_and_of_runs_is_no_change(tmp_path):
+    layout = accepted(tmp_path)
+    path = layout.results / "tables/gold/table_1.cells.csv"
+    frame = read_cells(path)
+    frame["runs"] = frame["runs"].map(lambda runs: " ".join(reversed(runs.split())))
+    frame.iloc[::-1].to_csv(path, index=False)
+    assert check.compare(layout, layout.root) == []
+
+
+def test_all_changes_of_all_artefacts_are_told_in_order(tmp_path):
+    layout = accepted(tmp_path)
+    for name in ("tables/gold/table_1", "figures/gold/figure_1"):
+        path = layout.results / f"{name}.cells.csv"
+        path.write_text(path.read_text().replace("0.4323809524", "0.5").replace("782938,", "782930,"))
+    changes = check.compare(layout, layout.root)
+    assert [(c.artefact, c.place) for c in changes] == [
+        ("gold/figure_1", "20 / oracle"),
+        ("gold/table_1", "counted / a"),
+    ]
+
+
+def test_scales_are_accepted_apart(tmp_path):
+    layout = accepted(tmp_path)
+    shutil.copytree(layout.results, layout.root / "results" / "cpu")
+    changes = check.compare(Layout("cpu", layout.root), layout.root)
+    assert {c.what for c in changes} == {"was never accepted"}
+    assert all("--scale cpu" in c.look for c in changes)
+
+
+def test_nothing_made_and_nothing_accepted_is_red(tmp_path):
+    root = tiny.project(tmp_path)
+    (change,) = check.compare(Layout("smoke", root), root)
+    said = (
+        "mini/table_1: has no cells at this scale. Look closer: snakemake mini_table_1 --config scale=smoke"
+    )
+    assert str(change) == said

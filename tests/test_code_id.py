@@ -1,0 +1,156 @@
+"""What changes the identity of a run's code, and what does not."""
+
+import pytest
+import tiny
+
+from harness import experiments
+from harness.code_id import CARRIERS, closure, code_id
+from harness.files import ROOT
+
+MODULE = "reproduce.p.experiment"
+SOURCES = {
+    "harness/__init__.py": '"""House."""\n',
+    "harness/record.py": "class Run:\n    pass\n",
+    "harness/errors.py": "class HarnessError(Exception):\n    pass\n",
+    "harness/near.py": "import harness.deep.inner\n\n\ndef near():\n    return harness.deep.inner.inner()\n",
+    "harness/late.py": "def late():\n    return 1\n",
+    "harness/lateral/__init__.py": "def hidden():\n    return 1\n",
+    "harness/lateral/module.py": "def lateral():\n    return 1\n",
+    "harness/deep/__init__.py": '"""Deep."""\n\nSCALE = 1\n',
+    "harness/deep/inner.py": "def inner():\n    return 1\n",
+    "harness/unrelated.py": "def unrelated():\n    return 1\n",
+    "reproduce/__init__.py": '"""Papers."""\n',
+    "reproduce/p/__init__.py": '"""A paper."""\n',
+    "reproduce/p/other.py": "def run():\n    return 1\n",
+    "reproduce/p/experiment.py": '''\
+"""An experiment."""
+
+import json
+
+import numpy as np
+
+from harness import near
+from harness.record import Run
+
+
+class Config:
+    """Its set-up."""
+
+    size = 1
+
+
+def run(run: Run) -> None:
+    """What it does."""
+    from harness.lateral import module
+
+    if run:
+        import harness.late
+    return near.near() + module.lateral()
+''',
+}
+
+
+@pytest.fixture
+def root(tmp_path):
+    for path, text in SOURCES.items():
+        tiny.write(tmp_path, path, text)
+    return tmp_path
+
+
+def changed(root, path, old, new) -> bool:
+    before = code_id(MODULE, root)
+    tiny.edit(root, path, old, new)
+    return code_id(MODULE, root) != before
+
+
+EXPERIMENT = "reproduce/p/experiment.py"
+
+
+@pytest.mark.parametrize(
+    "path, old, new",
+    [
+        (EXPERIMENT, "class Config:", "# a comment\nclass Config:  # and another"),
+        (EXPERIMENT, '"""An experiment."""', '"""An experiment, told at\n\ngreater length."""'),
+        (EXPERIMENT, '"""What it does."""', '"""Something else."""'),
+        (EXPERIMENT, '    """Its set-up."""\n\n', ""),
+        (
+            EXPERIMENT,
+            "near.near() + module.lateral()",
+            "(\n        near.near()\n        + module.lateral()\n    )",
+        ),
+        (EXPERIMENT, "\n\n\n", "\n\n"),
+        ("harness/near.py", "def near():", 'def near():\n    """Now with a docstring."""'),
+        ("harness/deep/__init__.py", "Deep.", "Very deep."),
+        ("harness/record.py", "pass", "field = 1"),  # a carrier
+        ("harness/errors.py", "pass", "code = 2"),
+        ("harness/__init__.py", "House.", "House.\n\nWith a garden."),
+        ("harness/unrelated.py", "return 1", "return 2"),
+        ("reproduce/p/other.py", "return 1", "return 2"),
+    ],
+)
+def test_what_cannot_change_a_number_keeps_it(root, path, old, new):
+    assert not changed(root, path, old, new)
+
+
+@pytest.mark.parametrize(
+    "path, old, new",
+    [
+        (EXPERIMENT, "size = 1", "size = 2"),
+        (EXPERIMENT, "near.near() +", "near.near() -"),
+        (EXPERIMENT, "if run:", "if not run:"),
+        (EXPERIMENT, "import numpy as np", "import numpy as np\nfrom harness import unrelated"),
+        ("harness/near.py", "inner.inner()", "inner.inner() + 1"),
+        ("harness/late.py", "return 1", "return 2"),  # imported inside a function, inside an if
+        ("harness/lateral/module.py", "return 1", "return 2"),
+        ("harness/lateral/__init__.py", "return 1", "return 2"),  # runs whenever its module is imported
+        ("harness/deep/inner.py", "return 1", "return 2"),  # only the imported module imports it
+        ("harness/deep/__init__.py", "SCALE = 1", "SCALE = 2"),
+        ("reproduce/p/__init__.py", '"""A paper."""', "SEED = 3"),
+        ("reproduce/__init__.py", '"""Papers."""', "SEED = 3"),
+    ],
+)
+def test_what_can_change_a_number_changes_it(root, path, old, new):
+    assert changed(root, path, old, new)
+
+
+def test_a_circle_of_imports_ends(root):
+    tiny.write(root, "harness/late.py", "import harness.near\nimport reproduce.p.experiment\n")
+    tiny.edit(root, "harness/near.py", "import harness.deep.inner", "import harness.deep.inner, harness.late")
+    assert {"harness.late", "harness.near", MODULE} <= closure(MODULE, root)
+
+
+def test_it_is_the_same_everywhere(root, tmp_path_factory):
+    """Neither the folder nor the time counts, so that a record says the same on two machines."""
+    other = tmp_path_factory.mktemp("elsewhere")
+    for path, text in SOURCES.items():
+        tiny.write(other, path, text)
+    assert code_id(MODULE, root) == code_id(MODULE, other)
+    assert len(code_id(MODULE, root)) == 16 and int(code_id(MODULE, root), 16)
+
+
+def test_the_real_closures_reach_what_the_runs_import():
+    query = closure("reproduce.sotl.query_search")
+    assert {"harness.bench", "harness.spaces.nb201", "reproduce.sotl"} <= query
+    assert "harness.supernet.nb201_net" in closure("reproduce.icw.supernet_size")  # inside a function
+    assert "harness.train" in closure("reproduce.icw.training_setup")
+    for run in experiments.all_runs("smoke"):
+        reached = closure(run.module)
+        assert run.module in reached and not reached & CARRIERS
+        shown = {"harness.report", "harness.render", "harness.cells", "harness.cli", "harness.check"}
+        assert not reached & shown, f"{run.module}: an edit of the report would repeat its runs"
+
+
+def test_the_carriers_are_modules_of_the_house():
+    for name in CARRIERS - {"harness"}:
+        assert ROOT.joinpath(*name.split(".")).with_suffix(".py").is_file(), name
+
+
+def test_every_run_of_a_record_is_found_by_it(tmp_path):
+    root = tiny.project(tmp_path)
+    layout = tiny.run_all(root)
+    from harness.record import read_record
+
+    codes = {read_record(layout.run_folder(r.id))["code"] for r in experiments.all_runs("smoke", root)}
+    assert codes == {code_id("reproduce.mini.noise", root)}
+    tiny.edit(root, "reproduce/mini/noise.py", "truth.mean()", "truth.mean() + 1")
+    assert codes != {code_id("reproduce.mini.noise", root)}

@@ -1,0 +1,97 @@
+"""Lines that stand for several (`each`), and rows of a table that some networks do not have (`missing`)."""
+
+import pytest
+import tiny
+from sealed import seal
+
+from harness import artefacts, cells, rows
+from harness.errors import HarnessError
+from harness.layout import Layout
+
+HEAD = tiny.TABLE[: tiny.TABLE.index("cells:")]
+REASON = "the network is shallower than that"
+TABLE = (
+    HEAD
+    + f"""\
+cells: {{experiment: noise, table: values, of: q, method: strong, missing: {REASON}}}
+rows:
+  - {{name: plain, setting: low, only: {{depth: 0}}}}
+  - name: "{{where}} {{depth}}"
+    each: {{where: [low, high], depth: [0, 7]}}
+    setting: "{{where}}"
+    only: {{depth: "{{depth}}", kind: "at {{depth}} of {{other}}"}}
+    blank: ["{{where}} too"]
+columns:
+  - {{name: q}}
+  - {{name: "{{c}} too", each: {{c: [low, high]}}}}
+claims:
+  - {{id: a, text: b, where: c, tests: [{{left: [high 7, q], relation: ">", right: 0}}]}}
+"""
+)
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    yield
+    tiny.forget()
+
+
+def test_a_line_with_each_becomes_one_per_combination(tmp_path):
+    artefact = artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=TABLE))
+    names = list(dict.fromkeys(c.row for c in artefact.cells))
+    assert names == ["plain", "low 0", "low 7", "high 0", "high 7"]
+    (cell,) = [c for c in artefact.cells if (c.row, c.column) == ("high 7", "q")]
+    assert cell.select["setting"] == "high"
+    assert cell.select["only"] == {"depth": "7", "kind": "at 7 of {other}"}  # an unknown word stays as it is
+    assert [c.column for c in artefact.cells if c.row == "high 7"] == ["q", "low too"]
+    assert "each" not in artefact.data["rows"][1]
+
+
+def test_a_mistake_in_such_a_line_is_told_with_its_own_line_of_the_file(tmp_path):
+    wrong = TABLE.replace('setting: "{where}"', 'setting: "{where}est"')
+    line = wrong.splitlines().index('    setting: "{where}est"') + 1
+    with pytest.raises(HarnessError, match=rf"line {line}: setting 'lowest' does not exist"):
+        artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=wrong))
+
+
+def test_two_lines_of_one_name_are_refused(tmp_path):
+    wrong = TABLE.replace('name: "{where} {depth}"', 'name: "{where}"')
+    with pytest.raises(HarnessError, match="rows has 'low' twice"):
+        artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=wrong))
+
+
+def filled(tmp_path, select: str, depths=(0, 1)):
+    table = f"rows: [{{name: r}}]\ncolumns: [{{name: c}}]\ncells: {{experiment: noise, {select}}}\n"
+    root = tiny.project(tmp_path, TABLE=HEAD + table)
+    artefact, layout = artefacts.find("mini/table_1", root), Layout("smoke", root)
+    for spec in artefact.runs("smoke", root):
+        seal(layout, spec.id, {"m": 1.0}, {"values": {"depth": list(depths), "q": [0.5] * len(depths)}})
+    stacked, _ = rows.collect(artefact.runs("smoke", root), layout)
+    (one,) = cells.fill(artefact, stacked, "smoke", root)
+    return one
+
+
+SELECT = "method: strong, setting: low, table: values, of: q, only: {depth: %d}"
+
+
+def test_rows_that_no_run_left_are_not_run_with_the_reason(tmp_path):
+    cell = filled(tmp_path, f"{SELECT % 7}, missing: {REASON}")
+    assert cell.estimate is None and cell.runs == ()
+    assert (cell.verdict.word, cell.verdict.reason) == ("not run", REASON)
+
+
+def test_rows_that_are_there_are_reduced_as_ever(tmp_path):
+    cell = filled(tmp_path, f"{SELECT % 1}, missing: {REASON}")
+    assert cell.estimate.value == 0.5 and cell.estimate.n == 3
+
+
+def test_a_table_that_is_empty_has_missing_rows(tmp_path):
+    assert filled(tmp_path, f"{SELECT % 1}, missing: {REASON}", depths=()).verdict.word == "not run"
+
+
+def test_without_the_key_it_is_an_error_and_so_is_a_wrong_column(tmp_path):
+    with pytest.raises(HarnessError, match="left nothing for"):
+        filled(tmp_path, SELECT % 7)
+    tiny.forget()
+    with pytest.raises(HarnessError, match="no column 'dept'"):
+        filled(tmp_path, f"{(SELECT % 1).replace('depth', 'dept')}, missing: {REASON}")
