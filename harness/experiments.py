@@ -71,6 +71,7 @@ class Experiment:
         module = f"reproduce.{self.paper}.{self.data.get('module', self.name)}"
         needs = tuple(block.get("needs", self.data.get("needs", [])))
         resources = {"threads": 1, "gpu": 0, "mem_mb": 2000, **self.data.get("resources", {})}
+        resources |= block.get("resources", {})
         for method, of_method in self.data["methods"].items():
             for setting, of_setting in self.data["settings"].items():
                 if self.absence(scale, method, setting):

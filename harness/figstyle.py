@@ -6,7 +6,9 @@ from pathlib import Path
 
 import matplotlib
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from harness.files import write_atomic
 
@@ -17,6 +19,7 @@ BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "
 BLACK, GREY, RULE = "#222222", "#888888", "#BBBBBB"
 # The same thing has the same colour in every figure of every paper; a name that is missing here is an error.
 COLOURS = {"oracle": BLACK, "#params": GREY, "12 epochs": BLUE}
+COLOURS |= {"d_opt": GREEN, "pruned": BLUE, "full": ORANGE}
 COLOURS |= {"q": SKY, "DDN": VERMILION, "LDN-95": BLUE, "LDN-E": GREEN, "LDN-full": PURPLE}
 
 
@@ -37,6 +40,16 @@ def style() -> dict[str, object]:
         "pdf.fonttype": 42,
         "figure.dpi": 200,
     }
+
+
+def band(axes: Axes, points: pd.DataFrame, colour: str, label: str, **line: object) -> Line2D:
+    """`value` against `x` with a band of one spread to both sides."""
+    points = points.sort_values("x")
+    spread = points["spread"].fillna(0)
+    low, high = points["value"] - spread, points["value"] + spread
+    axes.fill_between(points["x"], low, high, color=colour, alpha=0.2, linewidth=0)
+    look = {"marker": ".", "markersize": 3, **line}
+    return axes.plot(points["x"], points["value"], color=colour, label=label, **look)[0]
 
 
 def save(draw: Callable[[pd.DataFrame, Figure], None], cells: pd.DataFrame, base: Path) -> None:

@@ -1,10 +1,10 @@
-"""Lines that stand for several (`each`), and rows of a table that some networks do not have (`missing`)."""
+"""Lines that stand for several (`each`), rows that some networks lack (`missing`), resources of a scale."""
 
 import pytest
 import tiny
 from sealed import seal
 
-from harness import artefacts, cells, rows
+from harness import artefacts, cells, experiments, rows
 from harness.errors import HarnessError
 from harness.layout import Layout
 
@@ -95,3 +95,13 @@ def test_without_the_key_it_is_an_error_and_so_is_a_wrong_column(tmp_path):
     tiny.forget()
     with pytest.raises(HarnessError, match="no column 'dept'"):
         filled(tmp_path, f"{(SELECT % 1).replace('depth', 'dept')}, missing: {REASON}")
+
+
+def test_a_scale_may_ask_for_less(tmp_path):
+    changed = tiny.EXPERIMENTS.replace("seeds: [0, 1, 2]", "seeds: [0, 1, 2]\n    resources: {gpu: 1}")
+    changed = changed.replace("config: {size: 30}", "config: {size: 30}\n        resources: {gpu: 0}")
+    root = tiny.project(tmp_path, EXPERIMENTS=changed)
+    wanted = {
+        s: {r.resources["gpu"] for r in experiments.all_runs(s, root)} for s in ("smoke", "cpu", "paper")
+    }
+    assert wanted == {"smoke": {0}, "cpu": {1}, "paper": {1}}

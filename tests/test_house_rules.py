@@ -74,7 +74,7 @@ def test_no_paper_imports_another():
 def test_a_drawing_sees_cells_and_style_only():
     for path in DRAWINGS:
         ours = {name for name, _ in imports(path) if name.split(".")[0] in ("harness", "reproduce")}
-        assert all(name.startswith("harness.figstyle") for name in ours), f"{name_of(path)} imports {ours}"
+        assert all(name.startswith("harness.fig") for name in ours), f"{name_of(path)} imports {ours}"
 
 
 def test_no_relative_imports():

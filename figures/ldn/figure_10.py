@@ -1,0 +1,59 @@
+"""Figure 10: reliability diagrams; the paper's rule as bars, Guo's as a line; one row per image set."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from harness.figstyle import COLOURS, GREY, WIDE
+
+SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
+SERIES = ("DDN", "LDN-95", "LDN-full")
+
+
+def draw(cells: pd.DataFrame, figure: Figure) -> None:
+    figure.set_size_inches(WIDE, 7.0)
+    panels = figure.subplots(3, 3, sharex=True, sharey=True)
+    table = cells.pivot(index="row", columns="column", values="value")
+    labels = cells[cells["column"] == "data"].set_index("row")["text"]
+    for i, (name, title) in enumerate(SETS.items()):
+        label = labels.get(f"{name} data", "") or title
+        panels[i][0].set_ylabel(f"{label}\nfraction correct")
+        for axes, series in zip(panels[i], SERIES, strict=True):
+            _panel(axes, table, name, series)
+    for axes in panels[-1]:
+        axes.set_xlabel("confidence")
+    handles = next((axes.get_legend_handles_labels() for axes in panels.flat if len(axes.patches)), ([], []))
+    figure.legend(*handles, loc="outside lower center", ncols=2)
+
+
+def _panel(axes: Axes, table: pd.DataFrame, name: str, series: str) -> None:
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.6, linestyle="--")
+    axes.set(xlim=(0, 1), ylim=(0, 1.02))
+    edges = table[table.index.str.startswith(f"{name} upper edge ")].dropna(subset=[f"{series} accuracy"])
+    chosen = table[table.index.str.startswith(f"{name} guo ")].dropna(subset=[f"{series} accuracy"])
+    if edges.empty:
+        axes.set_title(series)
+        axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY)
+        return
+    upper = edges.index.str.split(" ").str[-1].astype(int) / 10
+    axes.bar(
+        upper - 0.05,
+        edges[f"{series} accuracy"],
+        width=0.092,
+        color=COLOURS[series],
+        alpha=0.45,
+        label="every class, at the upper edge",
+    )
+    axes.scatter(upper, edges[f"{series} accuracy"], s=6, color=COLOURS[series])
+    chosen = chosen.sort_values(f"{series} confidence")
+    axes.plot(
+        chosen[f"{series} confidence"],
+        chosen[f"{series} accuracy"],
+        color="black",
+        marker=".",
+        markersize=4,
+        linewidth=0.9,
+        label="predicted class, at its mean",
+    )
+    ours, guo = table.loc[f"{name} ECE upper edge", series], table.loc[f"{name} ECE guo", series]
+    axes.set_title(f"{series}: ECE {ours:.2f} %, Guo's {guo:.2f} %")

@@ -1,0 +1,61 @@
+"""Figure 9: learnt depth, likelihood and error against the maximum depth; a column per image set."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from harness.figstyle import COLOURS, GREY, WIDE
+
+SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
+ROWS = [  # quantity, series, axis label
+    ("depth", ("LDN-95", "LDN-E"), "learnt depth"),
+    ("mean probability", ("DDN", "LDN-95"), "likelihood\n(mean probability)"),
+    ("mean probability", ("LDN-95", "LDN-E", "LDN-full"), "likelihood\n(mean probability)"),
+    ("error", ("DDN", "LDN-95"), "test error, %"),
+    ("error", ("LDN-95", "LDN-E", "LDN-full"), "test error, %"),
+]
+STYLES = {"DDN": "o-", "LDN-95": "D-", "LDN-E": "^--", "LDN-full": "s:"}
+
+
+def draw(cells: pd.DataFrame, figure: Figure) -> None:
+    figure.set_size_inches(WIDE, 7.2)
+    panels = figure.subplots(len(ROWS), 3, sharex=True)
+    cells = cells.assign(
+        set=cells["row"].str.split(" ").str[0], D=cells["row"].str.split(" ").str[1].astype(int)
+    )
+    for i, (name, title) in enumerate(SETS.items()):
+        mine = cells[cells["set"] == name]
+        labels = mine.loc[(mine["column"] == "data") & (mine["text"] != ""), "text"]
+        panels[0][i].set_title(labels.iloc[0] if len(labels) else title)
+        for axes, (quantity, series, label) in zip(panels[:, i], ROWS, strict=True):
+            _panel(axes, mine, quantity, series)
+            if i == 0:
+                axes.set_ylabel(label)
+        panels[-1][i].set_xlabel("D")
+    for row in panels:
+        drawn = next((axes for axes in row if axes.get_legend_handles_labels()[1]), None)
+        if drawn is not None:
+            drawn.legend()
+
+
+def _panel(axes: Axes, mine: pd.DataFrame, quantity: str, series: tuple[str, ...]) -> None:
+    drawn = False
+    for name in series:
+        line = mine[mine["column"] == f"{name} {quantity}"].dropna(subset=["value"]).sort_values("D")
+        if quantity != "depth":
+            line = line[line["D"] > 0]  # without blocks: far off, and the same network for all
+        if len(line):
+            drawn = True
+            axes.errorbar(
+                line["D"],
+                line["value"],
+                yerr=line["spread"].fillna(0),
+                fmt=STYLES[name],
+                color=COLOURS[name],
+                markersize=3,
+                elinewidth=0.6,
+                label=name,
+            )
+    if not drawn:
+        axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes)
+        axes.set_yticks([])
