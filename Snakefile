@@ -1,6 +1,8 @@
 """From experiments.yaml to a checked table: runs, artefacts, verdicts, report."""
 
-from snakemake.utils import min_version, validate
+import sys
+
+from snakemake.utils import min_version
 
 from harness import campaign
 from harness.artefacts import all_runs, artefacts
@@ -14,22 +16,19 @@ min_version("9.0")
 configfile: "config/config.yaml"
 
 
-validate(config, "config/schema/config.yaml")
-
-SCALE = config["scale"]
-LAYOUT = Layout(SCALE)
-RESULTS = f"results/{SCALE}"
-
 try:
+    SCALE = campaign.scale_of(config)
+    LAYOUT = Layout(SCALE)
+    RESULTS = f"results/{SCALE}"
     PAPERS = paper_names()
     ARTEFACTS = {a.name: a for a in artefacts()}
     RUNS = {r.id: r for r in all_runs(SCALE)}
-    if workflow.exec_mode == workflow.exec_mode.DEFAULT and not workflow.dryrun:
+    if workflow.exec_mode == workflow.exec_mode.DEFAULT and campaign.is_asked_for():
         # Before jobs are planned: a record that was cut short or edited must count as missing.
         campaign.hold(LAYOUT)
         campaign.set_broken_aside(list(RUNS.values()), LAYOUT)
 except HarnessError as error:
-    raise WorkflowError(str(error)) from None
+    sys.exit(f"snakemake: {error}")
 
 
 wildcard_constraints:

@@ -7,9 +7,25 @@ from pathlib import Path
 from harness.artefacts import Artefact
 from harness.errors import HarnessError
 from harness.files import ROOT, write_atomic
+from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
 from harness.make import outputs
 from harness.record import now, read_record
+
+KEPT = (
+    "run",
+    "seed",
+    "config",
+    "code",
+    "commit",
+    "device",
+    "threads",
+    "machine",
+    "started",
+    "seconds",
+    "status",
+)
+KEPT += ("truths", "tables")
 
 
 def accept(artefact: Artefact, layout: Layout, reason: str, root: Path = ROOT) -> Path:
@@ -23,25 +39,13 @@ def accept(artefact: Artefact, layout: Layout, reason: str, root: Path = ROOT) -
         raise HarnessError(
             f"{artefact.name} has no {missing[0]} at scale {layout.scale}: make it with `{command}`"
         )
+    require_fresh(artefact, layout, root)
     runs = []
     for spec in artefact.runs(layout.scale, root):
-        record = read_record(layout.run_folder(spec.id))
-        kept = (
-            "run",
-            "seed",
-            "config",
-            "code",
-            "commit",
-            "device",
-            "threads",
-            "machine",
-            "started",
-            "seconds",
-            "status",
-        )
-        runs.append(
-            {**{key: record[key] for key in kept}, "truths": record["truths"], "tables": record["tables"]}
-        )
+        folder = layout.run_folder(spec.id)
+        record = read_record(folder)
+        size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+        runs.append({**{key: record[key] for key in KEPT}, "bytes": size})
     provenance = {
         "artefact": artefact.name,
         "scale": layout.scale,

@@ -62,13 +62,15 @@ def runs_of(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> list[
     select = cell.select
     if "absent" in select or "experiment" not in select:
         return []
-    experiment = paper(paper_name, root).experiments[select["experiment"]]
-    return [
-        run
-        for run in experiment.runs(scale)
-        if select.get("method", run.method) == run.method
-        and select.get("setting", run.setting) == run.setting
-    ]
+    runs = _runs(paper_name, select["experiment"], scale, root)
+    asked = {key: select[key] for key in ("method", "setting") if key in select}
+    return [run for run in runs if all(getattr(run, key) == name for key, name in asked.items())]
+
+
+@cache
+def _runs(paper_name: str, experiment: str, scale: str, root: Path) -> tuple[RunSpec, ...]:
+    """Asked for once per cell."""
+    return tuple(paper(paper_name, root).experiments[experiment].runs(scale))
 
 
 def absence(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> Absence:

@@ -9,17 +9,46 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from harness import plan, status
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
-from harness.layout import Layout
+from harness.layout import Layout, scale_rank
 from harness.record import refuse_broken
+from harness.yamlfile import nearest
 
 _held: list[IO[str]] = []  # open for as long as the process lives: closing it would release the lock
+
+
+def scale_of(config: Mapping[str, Any]) -> str:
+    """The scale that config/config.yaml or --config names; any other key is a slip."""
+    for key in config:
+        if key != "scale":
+            raise HarnessError(f"--config {key}=… does not exist: {nearest(key, ['scale'])}")
+    scale_rank(config["scale"])
+    return config["scale"]
+
+
+def is_asked_for(words: Sequence[str] | None = None) -> bool:
+    """Whether this call of Snakemake runs jobs: one that only lists or looks must not touch anything."""
+    looks = (
+        "-n",
+        "-l",
+        "-S",
+        "-D",
+        "--list",
+        "--lint",
+        "--dry",
+        "--summary",
+        "--detailed",
+        "--dag",
+        "--rulegraph",
+    )
+    looks += ("--filegraph", "--d3dag", "--unlock", "--report", "--print", "--version", "--help", "-h")
+    return not any(word.startswith(looks) for word in (sys.argv[1:] if words is None else words))
 
 
 def hold(layout: Layout) -> None:
@@ -117,6 +146,8 @@ def _failure(record: logging.LogRecord) -> str:
         if path.is_file():
             lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             said = lines[-1] if lines else ""
+    if record.rule_name == "check":  # its changes are on the screen already
+        return "failed: check"
     command = (record.shellcmd or record.rule_name).split(" > ")[0].strip()
     return f"failed: {said or 'without a word'}\n        again: {command}"
 

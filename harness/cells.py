@@ -11,7 +11,7 @@ import pandas as pd
 
 from harness.artefacts import Artefact, Cell, absence, runs_of
 from harness.errors import HarnessError
-from harness.expect import Context, Verdict, judge, judge_text, parse
+from harness.expect import Context, Verdict, is_number, judge, judge_text, parse
 from harness.experiments import RunSpec
 from harness.files import ROOT
 from harness.layout import scale_rank
@@ -52,19 +52,22 @@ def fill(artefact: Artefact, rows: Rows, scale: str, root: Path = ROOT) -> list[
     context = Context(
         reported.get("runs", 1), reported.get("architectures", 0), reported.get("spread", "unknown")
     )
-    comparable = scale_rank(scale) >= scale_rank(artefact.data.get("comparable_from", "smoke"))
-    return [_fill(artefact, cell, rows, scale, context, comparable, root) for cell in artefact.cells]
+    return [_fill(artefact, cell, rows, scale, context, root) for cell in artefact.cells]
 
 
-def _fill(
-    artefact: Artefact, cell: Cell, rows: Rows, scale: str, context: Context, comparable: bool, root
-) -> Filled:
+def _fill(artefact: Artefact, cell: Cell, rows: Rows, scale: str, context: Context, root: Path) -> Filled:
     runs = runs_of(cell, artefact.paper, scale, root)
     if not runs:
         gone = absence(cell, artefact.paper, scale, root)
         return Filled(cell.row, cell.column, None, "", cell.reported, Verdict(gone.verdict, gone.reason), ())
     names = tuple(run.id for run in runs)
-    context = replace(context, units=cell.select.get("architectures", context.units))
+    select = cell.select
+    context = replace(
+        context,
+        n=select.get("runs", context.n),
+        units=select.get("architectures", context.units),
+        span=_span(artefact, cell.column),
+    )
     where = f"{artefact.name}: {cell.row} / {cell.column}"
     if "missing" in cell.select and _is_missing(rows, cell, runs):
         verdict = Verdict("not run", cell.select["missing"])
@@ -72,26 +75,47 @@ def _fill(
     if cell.select.get("reduce") == "text":
         text = str(_single(_column(rows, cell, runs, where), where))
         verdict = judge_text(text, cell.reported) if cell.reported else Verdict("")
-        return Filled(cell.row, cell.column, None, text, cell.reported, _excused(cell, verdict), names)
+        return Filled(cell.row, cell.column, None, text, cell.reported, _excused(cell, text, verdict), names)
     estimate = reduce(rows, cell, runs, context, where)
     verdict = Verdict("")
     if cell.reported is not None:
         verdict = judge(estimate, parse(cell.reported), context)
-        if not comparable:
-            verdict = Verdict("not comparable", f"judged from scale {artefact.data['comparable_from']} on")
+        needed = select.get("comparable_from", artefact.data.get("comparable_from", "smoke"))
+        if scale_rank(scale) < scale_rank(needed):
+            reason = f": {select['because']}" if "because" in select else ""
+            verdict = Verdict("not comparable", f"judged from scale {needed} on{reason}")
     elif not math.isfinite(estimate.value):
         verdict = Verdict("differs", "our value is not a number")
     drawn = ""
     if "drawn" in cell.select:  # of the first run; a drawing shows one, the number beside it is of all
         drawn = str(_single(_frame(rows, cell, runs[:1], where)[cell.select["drawn"]], where))
-    return Filled(cell.row, cell.column, estimate, drawn, cell.reported, _excused(cell, verdict), names)
+    return Filled(
+        cell.row, cell.column, estimate, drawn, cell.reported, _excused(cell, estimate, verdict), names
+    )
 
 
-def _excused(cell: Cell, verdict: Verdict) -> Verdict:
-    """A difference that a numbered deviation explains is the paper's issue, not a failure to reproduce."""
-    if verdict.word == "differs" and "paper_issue" in cell.select:
-        return Verdict("paper issue", f"{cell.select['paper_issue']} ({verdict.reason})")
-    return verdict
+def _span(artefact: Artefact, column: str) -> float:
+    """How far the numbers that the paper prints in this column lie apart."""
+    printed = [c.reported for c in artefact.cells if c.column == column and c.reported is not None]
+    values = [parse(text).value for text in printed if is_number(text)]
+    return max(values) - min(values) if len(values) > 1 else 0.0
+
+
+def _excused(cell: Cell, ours: Estimate | str, verdict: Verdict) -> Verdict:
+    """A difference is the paper's issue only where ours is what the numbered deviation results in."""
+    select = cell.select
+    if verdict.word != "differs" or "paper_issue" not in select:
+        return verdict
+    gives = str(select.get("gives", ""))
+    same = judge_text(ours, gives).word == "match" if isinstance(ours, str) else _gives(ours, gives)
+    if not same:
+        instead = f"{select['paper_issue']}; that would give {gives or 'nothing that is stated'}"
+        return Verdict("differs", f"{verdict.reason}, not explained by {instead}")
+    return Verdict("paper issue", f"{select['paper_issue']} ({verdict.reason})")
+
+
+def _gives(ours: Estimate, gives: str) -> bool:
+    return bool(gives) and parse(gives).rounds_to(ours.value)
 
 
 def reduce(rows: Rows, cell: Cell, runs: list[RunSpec], context: Context, where: str) -> Estimate:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from harness import artefacts
+from harness.errors import HarnessError
 from harness.files import ROOT
+from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
 from harness.make import read_cells
 
@@ -34,7 +36,7 @@ def compare(layout: Layout, root: Path = ROOT) -> list[Change]:
     changes: list[Change] = []
     names = artefacts.names(root)
     for name in names:
-        changes += _artefact(name, layout)
+        changes += _artefact(artefacts.find(name, root), layout, root)
     for path in sorted(layout.published.glob("*/*/*.cells.csv")):
         name = f"{path.parent.name}/{path.name.removesuffix('.cells.csv')}"
         if name not in names:
@@ -45,11 +47,13 @@ def compare(layout: Layout, root: Path = ROOT) -> list[Change]:
     return changes
 
 
-def _artefact(name: str, layout: Layout) -> list[Change]:
-    target = name.replace("/", "_")
-    rerun = f"snakemake {target} --config scale={layout.scale}"
+def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[Change]:
+    name = artefact.name
+    rerun = f"snakemake {artefact.target} --config scale={layout.scale}"
     find = f"python -m harness find {name} --scale {layout.scale}"
     accepted, ours = (artefact_file(b, name, ".cells.csv") for b in (layout.published, layout.results))
+    if not ours.is_file() and not accepted.is_file() and any(layout.published.glob("*/*/*.cells.csv")):
+        return []  # this scale was asked of others and not yet of it
     if not ours.is_file():
         return [Change(name, "", "has no cells at this scale", rerun)]
     if not accepted.is_file():
@@ -61,6 +65,10 @@ def _artefact(name: str, layout: Layout) -> list[Change]:
                 f"python -m harness accept {name} --scale {layout.scale} --reason …",
             )
         ]
+    try:
+        require_fresh(artefact, layout, root)
+    except HarnessError as error:
+        return [Change(name, "", str(error).split(": make it again")[0].removeprefix(f"{name} "), rerun)]
     changes = []
     before, after = (_by_place(read_cells(path)) for path in (accepted, ours))
     for place in before.keys() | after.keys():

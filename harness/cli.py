@@ -92,8 +92,11 @@ def _find(options: argparse.Namespace) -> int:
         print(f"  spec      {artefact.path.relative_to(layout.root)}")
         print(f"  target    snakemake {artefact.target} --config scale={options.scale}")
         print(f"  runs      {forecast.present} present, {forecast.missing} missing at scale {options.scale}")
-        for spec in artefact.runs(options.scale)[:8]:
+        runs = artefact.runs(options.scale)
+        for spec in runs[:8]:
             print(f"            {spec.id}")
+        if len(runs) > 8:
+            print(f"            … and {len(runs) - 8} more")
         print(f"  verdict   {_verdict_line(artefact, layout)}")
     return 0
 
@@ -134,20 +137,19 @@ def _verdict_line(artefact: artefacts.Artefact, layout: Layout) -> str:
 def _plan(options: argparse.Namespace) -> int:
     layout, known = Layout(options.scale), plan.past()
     chosen = [artefacts.find(n) for n in options.artefacts] or artefacts.artefacts()
-    print(f"{'artefact':28} {'there':>6} {'missing':>8} {'time':>12} {'disk':>10}")
+    print(f"{'scale ' + options.scale:28} {'there':>6} {'missing':>8} {'time':>16} {'disk':>14}")
     every: dict[str, experiments.RunSpec] = {}
     for artefact in chosen:
         runs = artefact.runs(options.scale)
         every |= {r.id: r for r in runs}
         print(_plan_line(artefact.name, plan.forecast(runs, layout, known)))
     print(_plan_line("all of these", plan.forecast(every.values(), layout, known)))
-    print("time is of one core after the other; a run that was never timed counts as unknown")
+    print("time and disk of what is missing, one run after the other; ? = nothing like it was ever run")
     return 0
 
 
 def _plan_line(name: str, f: plan.Forecast) -> str:
-    time_ = plan.duration(f.seconds) + (f" +{f.unknown}?" if f.unknown else "")
-    return f"{name:28} {f.present:6} {f.missing:8} {time_:>12} {plan.bytes_text(f.size):>10}"
+    return f"{name:28} {f.present:6} {f.missing:8} {f.time_text:>16} {f.disk_text:>14}"
 
 
 def _status(options: argparse.Namespace) -> int:
@@ -212,7 +214,8 @@ def _bench(options: argparse.Namespace) -> int:
         trials = int(options.trials) if options.trials.isdigit() else options.trials
         if not options.epochs.isdigit():
             raise HarnessError(f"epochs must be a whole number, not {options.epochs!r}")
-        given = (options.space, options.architecture, options.dataset, int(options.epochs), options.split)
+        arch = int(options.architecture) if options.architecture.isdigit() else options.architecture
+        given = (options.space, arch, options.dataset, int(options.epochs), options.split)
         cli.query(*given, trials, options.source)
     return 0
 

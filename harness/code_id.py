@@ -13,9 +13,13 @@ from harness.files import ROOT
 
 PACKAGES = ("harness", "reproduce")
 
+ALWAYS = ("harness.seeds",)  # every run draws from it, through the carrier harness.record
+
 # These only carry, show or judge what a run has computed; an edit there must not repeat a training.
 CARRIERS = {
     "harness",
+    "harness.checkpoint",
+    "harness.code_id",
     "harness.errors",
     "harness.files",
     "harness.record",
@@ -23,6 +27,7 @@ CARRIERS = {
     "harness.yamlfile",
     "harness.layout",
     "harness.experiments",
+    "harness.fresh",
 }
 
 
@@ -34,11 +39,16 @@ def code_id(module: str, root: Path = ROOT) -> str:
     return digest.hexdigest()[:16]
 
 
+def has_code(module: str, root: Path = ROOT) -> bool:
+    """Whether the module is there; a project of records alone has no code to compare them with."""
+    return _path(module, root) is not None
+
+
 @cache
 def closure(module: str, root: Path = ROOT) -> frozenset[str]:
     """The module and all of the project's modules that it imports, also inside functions."""
     seen: set[str] = set()
-    waiting = [module]
+    waiting = [module, *ALWAYS]
     while waiting:
         name = waiting.pop()
         if name in seen or name in CARRIERS or _path(name, root) is None:
@@ -60,7 +70,7 @@ def _path(name: str, root: Path) -> Path | None:
 def _imports(name: str, root: Path) -> tuple[str, ...]:
     path = _path(name, root)
     found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -76,11 +86,16 @@ def _parents(name: str) -> list[str]:
 
 @cache
 def _fingerprint(path: Path) -> str:
-    """The module's syntax tree without comments, layout and docstrings."""
+    return hashlib.sha256(ast.dump(_tree(path)).encode()).hexdigest()
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    """The module's syntax tree, which knows no comments and no layout, without its docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             body = node.body
             if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
                 node.body = body[1:] or [ast.Pass()]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return tree

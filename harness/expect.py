@@ -67,6 +67,10 @@ def parse(text: str) -> Reported:
     )
 
 
+def is_number(text: str) -> bool:
+    return bool(_POWER.match(text.strip()) or _NUMBER.match(text.strip()))
+
+
 @dataclass(frozen=True)
 class Context:
     """What is known of the paper's numbers in one artefact."""
@@ -74,6 +78,7 @@ class Context:
     n: int = 1  # runs behind each printed number
     units: int = 0  # architectures behind each printed number
     spread_kind: str = "unknown"
+    span: float = 0.0  # between the largest and the smallest number that the paper prints beside it
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,8 @@ def judge(ours: Estimate, reported: Reported, context: Context) -> Verdict:
         return Verdict("unclear", f"{told}, from {ours.n} runs only")
     if half > abs(reported.value) / 2:
         return Verdict("unclear", f"{told}: wider than half of the number itself")
+    if half > context.span / 2 > 0:
+        return Verdict("unclear", f"{told}: wider than half of what the paper's column spans")
     return Verdict("agrees", told)
 
 

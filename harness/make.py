@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pandas as pd
 
-from harness import cells, claims, render, rows
+from harness import cells, claims, fresh, render, rows
 from harness.artefacts import Artefact
 from harness.errors import HarnessError
 from harness.files import ROOT, write_atomic
@@ -37,6 +37,7 @@ def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
     tested = claims.to_frame(claims.judge_claims(artefact, filled, layout.scale))
     truths = list(dict.fromkeys(truth_name(t) for record in records.values() for t in record["truths"]))
     text = render.caption(artefact, layout.scale, frame, truths)
+    fresh.note_made(artefact, records, layout)
     write(".claims.csv", tested.to_csv(index=False, lineterminator="\n"))
     write(".md", render.markdown(artefact, frame, text))
     if artefact.kind == "table":

@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.experiments import RunSpec
 from harness.files import ROOT
+from harness.fresh import is_there
 from harness.layout import SCALES, Layout
 
 # Which of method, setting and seed (places 2, 3 and 4 of a run's name) must be the same, nearest first:
@@ -47,6 +48,8 @@ def past(root: Path = ROOT) -> Past:
         for run in _json(path).get("runs", []):
             if _timed(run):
                 seconds[path.parts[-4], run["run"]] = run["seconds"]
+                if isinstance(run.get("bytes"), int):
+                    size[path.parts[-4], run["run"]] = run["bytes"]
     for scale in SCALES:
         base = Layout(scale, root).results / "runs"
         for path in base.glob("*/*/*/*/s*/run.json"):
@@ -76,28 +79,43 @@ def _json(path: Path) -> dict:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Present and missing runs, and the seconds and bytes of the missing ones (None = never run before)."""
+    """Runs that are there and missing (a stale record is missing), and what the missing ones will take."""
 
     present: int
     missing: int
     seconds: float
     size: int
-    unknown: int
+    unknown: int  # missing runs whose like was never run
+    unsized: int
+
+    @property
+    def time_text(self) -> str:
+        return _partly(duration(self.seconds), self.unknown, self.missing)
+
+    @property
+    def disk_text(self) -> str:
+        return _partly(bytes_text(self.size), self.unsized, self.missing)
+
+
+def _partly(known: str, unknown: int, missing: int) -> str:
+    """`4 min`, `4 min + 3?`, or `?` where nothing is known."""
+    return known if not unknown else "?" if unknown == missing else f"{known} + {unknown}?"
 
 
 def forecast(runs: Iterable[RunSpec], layout: Layout, known: Past) -> Forecast:
-    present = missing = unknown = 0
+    present = missing = unknown = unsized = 0
     seconds, size = 0.0, 0
     for spec in runs:
-        if (layout.run_folder(spec.id) / "run.json").is_file():
+        if is_there(spec, layout):
             present += 1
             continue
         missing += 1
         expected, bytes_ = known.expect(spec)
         unknown += expected is None
+        unsized += bytes_ is None
         seconds += expected or 0.0
         size += bytes_ or 0
-    return Forecast(present, missing, seconds, size, unknown)
+    return Forecast(present, missing, seconds, size, unknown, unsized)
 
 
 def duration(seconds: float) -> str:

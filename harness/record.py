@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from harness import seeds
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.files import ROOT, sha256_of, write_atomic
@@ -46,9 +47,8 @@ class Run:
         self._started = time.time()
 
     def stream(self, name: str) -> np.random.Generator:
-        """An independent random stream per purpose, so that a new draw in one never shifts another."""
-        key = hashlib.sha256(f"{self.spec.seed}/{name}".encode()).digest()
-        return np.random.default_rng(np.frombuffer(key, dtype=np.uint32))
+        """An independent random stream per purpose."""
+        return seeds.stream(self.spec.seed, name)
 
     def metric(self, name: str, value: float, unit: str = "") -> None:
         self.metrics.append(Metric(name, float(value), unit))

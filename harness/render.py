@@ -7,20 +7,8 @@ from collections.abc import Callable
 import pandas as pd
 
 from harness.artefacts import Artefact
+from harness.marks import MARKS
 
-# word → (plain mark, LaTeX mark)
-MARKS = {
-    "match": ("=", "$=$"),
-    "agrees": ("≈", r"$\approx$"),
-    "differs": ("≠", r"$\neq$"),
-    "contradicts": ("✗", r"$\times$"),
-    "unclear": ("?", "?"),
-    "not comparable": ("·", r"$\cdot$"),
-    "not run": ("–", "--"),
-    "out of reach": ("∞", r"$\infty$"),
-    "paper issue": ("!", "!"),
-    "": ("", ""),
-}
 _TEX = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}"}
 _TEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 _TEX |= {

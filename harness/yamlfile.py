@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -103,12 +104,16 @@ def nearest(word: str, words: Any) -> str:
     return f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(sorted(words))}"
 
 
-def validate(data: Any, lines: Lines, schema: str, path: Path) -> None:
-    """The first mistake of a file against its JSON schema, as one sentence."""
+@cache
+def _validator(schema: str) -> Any:
     from jsonschema import Draft202012Validator
 
-    rules = yaml.safe_load((SCHEMAS / f"{schema}.yaml").read_text(encoding="utf-8"))
-    errors = sorted(Draft202012Validator(rules).iter_errors(data), key=lambda e: (len(e.path), str(e.path)))
+    return Draft202012Validator(yaml.safe_load((SCHEMAS / f"{schema}.yaml").read_text(encoding="utf-8")))
+
+
+def validate(data: Any, lines: Lines, schema: str, path: Path) -> None:
+    """The first mistake of a file against its JSON schema, as one sentence."""
+    errors = sorted(_validator(schema).iter_errors(data), key=lambda e: (len(e.path), str(e.path)))
     if not errors:
         return
     error = errors[0]

@@ -134,3 +134,13 @@ def test_nothing_made_and_nothing_accepted_is_red(tmp_path):
         "mini/table_1: has no cells at this scale. Look closer: snakemake mini_table_1 --config scale=smoke"
     )
     assert str(change) == said
+
+
+def test_what_this_scale_was_never_asked_of_is_no_change(tmp_path):
+    layout = accepted(tmp_path)
+    tiny.edit(layout.root, "tables/mini/table_1.yaml", "artefact: mini/table_1", "artefact: mini/table_9")
+    table = layout.root / "tables" / "mini" / "table_1.yaml"
+    (table.parent / "table_9.yaml").write_text(table.read_text())
+    tiny.edit(layout.root, "tables/mini/table_1.yaml", "artefact: mini/table_9", "artefact: mini/table_1")
+    tiny.forget()
+    assert not [c for c in check.compare(layout, layout.root) if c.artefact == "mini/table_9"]

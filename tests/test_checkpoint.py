@@ -11,7 +11,7 @@ from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.record import Run
 
-SPEC = RunSpec("ldn", "e", "m", "s", 0, "smoke", {"epochs": 3}, {"threads": 1}, "harness.checkpoint")
+SPEC = RunSpec("ldn", "e", "m", "s", 0, "smoke", {"epochs": 3}, {"threads": 1}, "harness.stats")
 
 
 def checkpoint(folder: Path, **changed) -> Checkpoint:
@@ -34,7 +34,8 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"seed": 1}, {"config": {"epochs": 4}}, {"scale": "cpu"}, {"module": "harness.files"}]
+    "changed",
+    [{"seed": 1}, {"config": {"epochs": 4}}, {"scale": "cpu"}, {"module": "harness.metrics.ranking"}],
 )
 def test_another_run_config_scale_or_code_does_not_take_it(tmp_path: Path, changed: dict) -> None:
     checkpoint(tmp_path).save({"epoch": 2})

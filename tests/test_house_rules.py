@@ -183,8 +183,15 @@ def environment() -> dict:
     return yaml.safe_load((ROOT / "environment.yml").read_text())
 
 
-def test_both_environments_name_the_same_packages_and_versions(project, environment):
+def named_in(environment) -> list[str]:
+    """What pip installs there, and what stands commented out under `extra: official`."""
     (pip,) = [entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)]
+    text = (ROOT / "environment.yml").read_text(encoding="utf-8")
+    return [*pip, *re.findall(r"^ +# - (.+)$", text, re.M)]
+
+
+def test_both_environments_name_the_same_packages_and_versions(project, environment):
+    pip = named_in(environment)
     extras = [one for group in project.get("optional-dependencies", {}).values() for one in group]
     assert sorted(pip) == sorted(project["dependencies"] + extras)
     assert len(set(map(package, pip))) == len(pip), "a package is named twice"
@@ -204,7 +211,7 @@ def test_every_package_has_a_version(project):
 
 
 def test_the_given_packages_are_named(project, environment):
-    (pip,) = [entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)]
+    pip = named_in(environment)
     extras = [one for group in project.get("optional-dependencies", {}).values() for one in group]
     for there in (pip, project["dependencies"] + extras):
         assert set(PACKAGES) <= {package(one) for one in there}

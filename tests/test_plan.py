@@ -8,6 +8,7 @@ import tiny
 from harness import experiments, plan
 from harness.layout import Layout
 from harness.plan import Past, bytes_text, duration, forecast
+from harness.record import digest
 
 
 def spec(run="p/e/m/s/s0", scale="smoke"):
@@ -46,7 +47,16 @@ def test_of_several_the_median_is_taken():
 def test_a_forecast(tmp_path):
     layout = Layout("smoke", tmp_path)
     runs = [spec(f"p/e/m/s/s{seed}") for seed in range(4)] + [spec("p/new/m/s/s0")]
-    tiny.write(tmp_path, "results/smoke/runs/p/e/m/s/s0/run.json", "{}")
+    record = {
+        "format": 1,
+        "run": "p/e/m/s/s0",
+        "config": {},
+        "code": "gone",
+        "tables": {},
+    }
+    sealed_record = json.dumps({**record, "digest": digest(record)})
+    tiny.write(tmp_path, "results/smoke/runs/p/e/m/s/s0/run.json", sealed_record)
+    tiny.write(tmp_path, "results/smoke/runs/p/e/m/s/s1/run.json", sealed_record[:100])  # cut short: missing
     past = Past({("smoke", "p/e/m/s/s0"): 60.0}, {("smoke", "p/e/m/s/s0"): 1000})
     found = forecast(runs, layout, past)
     assert (found.present, found.missing, found.unknown) == (1, 4, 1)

@@ -139,6 +139,8 @@ def forget() -> None:
         code_id.closure,
         code_id._imports,
         code_id._fingerprint,
+        code_id._tree,
+        artefacts._runs,
     ):
         cached.cache_clear()
 

@@ -1,8 +1,9 @@
 """Which sources there are, in which order they are preferred, and how each is opened."""
 
+import hashlib
 import importlib.util
 import sys
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from harness.bench import nats, nb101_table, nb101_tfrecord, nb201_table, nb301,
 from harness.bench.identity import Key, Say, Source
 from harness.bench.store import Store, find_store, make_store
 from harness.errors import HarnessError
-from harness.files import cache_dir, find_data
+from harness.files import cache_dir, find_data, sha256_of
 
 # The order of preference of source="best": official files, then compiled tables, then what registries carry.
 SOURCES = (
@@ -113,3 +114,19 @@ def held(source: Source, key: Key) -> str:
 
 def _span(epochs: list[int]) -> str:
     return f"{epochs[0]}..{epochs[-1]}" if len(epochs) > 8 else ",".join(map(str, epochs))
+
+
+@cache
+def stamp(name: str) -> str:
+    """What the files behind a source (or all, for "best") are now: their hashes, and sizes in folders."""
+    found = {source.name: find(source) for source in SOURCES if name in ("best", source.name)}
+    parts = [f"{source}:{_content(path)}" for source, there in found.items() if there for path in there[1]]
+    return " ".join(parts)
+
+
+def _content(path: Path) -> str:
+    if path.is_file():
+        return f"{path.name}={sha256_of(path)[:16]}"
+    files = sorted(p for p in path.rglob("*") if p.is_file())
+    listed = "\n".join(f"{p.relative_to(path)} {p.stat().st_size}" for p in files)
+    return f"{path.name}={hashlib.sha256(listed.encode()).hexdigest()[:16]}"

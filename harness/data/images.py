@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.data import readers
-from harness.data.sources import SPLITS, File, Layout, Source, source
+from harness.data.sources import SPLITS, File, Layout, Source, all_sources, source
 from harness.data.splits import split as named_split
 from harness.errors import HarnessError
 from harness.files import cache_dir, data_dirs
@@ -201,3 +201,13 @@ def _installed(which: Source) -> list[Place]:
             folders = found.submodule_search_locations or [] if found else []
             places += [Place(Path(folder) / inside, layout) for folder in folders]
     return places
+
+
+def stamp(name: str) -> str:
+    """Which files `load` would read now, by name and size; '' where the set is not there or not known."""
+    known = all_sources()
+    place = locate(known[name]) if name in known else None
+    if place is None:
+        return ""
+    paths = [place.path(file) for file in place.layout.all_files()]
+    return " ".join(f"{path.name}={path.stat().st_size}" for path in paths if path.is_file())

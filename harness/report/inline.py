@@ -11,7 +11,7 @@ from harness.report.read import Artefact
 _SVG_LIMIT = 60_000  # bytes; above it the smaller of SVG and PNG is taken, so that the page stays light
 _TAGS = {
     "table", "caption", "colgroup", "col", "thead", "tbody", "tfoot", "tr", "th", "td",
-    "b", "i", "em", "strong", "sub", "sup", "small", "span", "code", "br",
+    "b", "i", "em", "strong", "abbr", "sub", "sup", "small", "span", "code", "br",
 }  # fmt: skip
 _EMPTY = {"br", "col"}
 _ATTRIBUTES = {"class", "scope", "colspan", "rowspan", "title", "abbr"}

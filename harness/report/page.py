@@ -40,7 +40,10 @@ def _sentence(papers: list[Paper]) -> str:
     sentence = f"{hold:,} of {judged:,} judged numbers and claims hold"
     if fail:
         sentence += f", {fail:,} {'does' if fail == 1 else 'do'} not"
-    return sentence + (f", {counts['unclear']:,} unclear" if counts["unclear"] else "")
+    if counts["unclear"]:
+        sentence += f", {counts['unclear']:,} unclear"
+    rest = sum(counts[word] for word in ("paper issue", "not comparable", "not run", "out of reach"))
+    return sentence + (f"; {rest:,} could not be judged" if rest else "")
 
 
 def overview(papers: list[Paper]) -> str:

@@ -4,12 +4,17 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from harness.marks import MARKS
+
 
 @dataclass(frozen=True)
 class Verdict:
     word: str  # as the check files spell it
-    sign: str
     meaning: str
+
+    @property
+    def sign(self) -> str:
+        return MARKS[self.word][0] or "+"
 
     @property
     def slug(self) -> str:
@@ -21,16 +26,16 @@ class Verdict:
 
 
 VERDICTS = (
-    Verdict("match", "=", "equal to the paper's number after rounding as printed"),
-    Verdict("agrees", "≈", "the difference lies inside the interval built from both spreads and n"),
-    Verdict("differs", "≠", "the difference is larger than both spreads explain, in either direction"),
-    Verdict("contradicts", "×", "an order, sign or trend that the paper states fails beyond noise"),
-    Verdict("unclear", "?", "the interval is wider than the effect: too few seeds or architectures"),
-    Verdict("paper issue", "¶", "the paper cannot be right or does not say: see the deviation named"),
-    Verdict("not comparable", "/", "scaled down: the number is shown, not judged"),
-    Verdict("not run", "–", "no run at this scale yet"),
-    Verdict("out of reach", "↑", "would cost more than this project has; the reason names the cost"),
-    Verdict("", "+", "a number that the paper does not print"),
+    Verdict("match", "equal to the paper's number after rounding as printed"),
+    Verdict("agrees", "the difference lies inside the interval built from both spreads and n"),
+    Verdict("differs", "the difference is larger than both spreads explain, in either direction"),
+    Verdict("contradicts", "an order, sign or trend that the paper states fails beyond noise"),
+    Verdict("unclear", "the interval is wider than the effect: too few seeds or architectures"),
+    Verdict("paper issue", "the paper cannot be right or does not say: see the deviation named"),
+    Verdict("not comparable", "scaled down: the number is shown, not judged"),
+    Verdict("not run", "no run at this scale yet"),
+    Verdict("out of reach", "would cost more than this project has; the reason names the cost"),
+    Verdict("", "a number that the paper does not print"),
 )
 BY_WORD = {verdict.word: verdict for verdict in VERDICTS}
 

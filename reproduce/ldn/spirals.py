@@ -94,7 +94,8 @@ def _tables(models: list[Model], outcomes: list[Outcome], config: Config) -> dic
     tables: dict[str, list[dict[str, Any]]] = {"models": [], "predictions": [], "depths": []}
     for model, outcome in zip(models, outcomes, strict=True):
         asked = (model.task.network, model.train, model.test)
-        ending = {"epochs": outcome.epochs, "best_epoch": outcome.best_epoch, "diverged": outcome.diverged}
+        ending = {"epochs": outcome.epochs, "best_epoch": outcome.best_epoch}
+        ending |= {"diverged": outcome.diverged >= 0, "diverged_epoch": outcome.diverged}
         rows = {
             "models": [{**ending, **model_row(model.task.network, model.train)}],
             "predictions": prediction_rows(*asked),

@@ -1,6 +1,7 @@
 """What the rules share: which files belong to an artefact, which run a wildcard names."""
 
 from harness.code_id import code_id
+from harness.fresh import inputs_of
 from harness.make import outputs
 
 

@@ -184,7 +184,10 @@ SPOILT = {  # name: (what is done to the accepted tree, what check must say)
         ["setting / a: was '0.003' and is '0.0003'"],
     ),
     "excused by an issue": (
-        respec('name: "other setting",', 'name: "other setting", paper_issue: "D1: it says so",'),
+        respec(
+            'name: "other setting",',
+            'name: "other setting", paper_issue: "D1: it says so", gives: "step & decay_1 <10%>",',
+        ),
         ["other setting / a: verdict was 'differs' and is 'paper issue' (D1: it says so"],
     ),
     "no longer run": (

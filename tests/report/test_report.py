@@ -9,6 +9,7 @@ import pytest
 from report.sample import HOSTILE, PARAMS, write_results
 
 from harness.errors import HarnessError
+from harness.files import ROOT
 from harness.report import build
 from harness.report.inline import picture, table_fragment
 from harness.report.verdicts import VERDICTS, gravest
@@ -227,3 +228,9 @@ def test_signs_tell_verdicts_apart_without_colour():
     assert len({verdict.sign for verdict in VERDICTS}) == len(VERDICTS)
     assert gravest(["match", "not run", "differs", ""]).word == "differs"
     assert gravest([]) is None
+
+
+def test_a_table_as_the_pipeline_writes_it_is_markup_and_no_text():
+    html = ROOT / "tests" / "golden" / "expected" / "tables" / "gold" / "table_1.html"
+    assert "<abbr" in html.read_text(encoding="utf-8")
+    assert "&lt;abbr" not in table_fragment(html)

@@ -74,6 +74,9 @@ def test_predictions_pruned_to_the_last_depth_are_the_full_ones(ldn: Run) -> Non
     chosen = int(table(ldn, "models").iloc[0]["d_argmax"])
     pruned = predictions.loc[(3, "pruned_argmax"), columns].to_numpy(float)
     assert up_to.loc[chosen, columns].to_numpy(float) == pytest.approx(pruned)
+    alone = functions[functions["prediction"] == "depth alone"].set_index("depth")
+    assert up_to.loc[0, "drawn"] == alone.loc[0, "drawn"] and up_to.loc[2, "drawn"] != alone.loc[2, "drawn"]
+    assert up_to.loc[0, columns].to_numpy(float) == pytest.approx(alone.loc[0, columns].to_numpy(float))
     assert predictions.loc[(3, "train"), "mean_probability"] != full[0]
 
 
@@ -233,3 +236,12 @@ def test_maps_come_with_the_number_of_all_repeats_and_the_picture_of_the_first(m
     mine = first[(first["depth"] == 10) & (first["prediction"] == "depth alone")].iloc[0]
     assert cell["text"] == mine["drawn"] and cell["value"] != mine["mean_probability"]
     assert "AAAA" not in (made.results / "figures/ldn/figure_3.md").read_text()  # no picture in the tables
+
+
+def test_divergence_is_recorded_and_does_not_stop_the_run(tmp_path: Path) -> None:
+    """Eq. 2 as printed at learning rate 0.1: the weights explode within some epochs."""
+    run = done(tmp_path, spec(scale="sum", functions_of=None, epochs=300))
+    models = table(run, "models")
+    assert models["diverged"].all() and (models["diverged_epoch"] == models["epochs"] - 1).all()
+    assert {m.name: m.value for m in run.metrics} == {"diverged": 2.0}
+    assert not table(done(tmp_path / "calm", spec(epochs=3)), "models")["diverged"].any()

@@ -1,0 +1,87 @@
+"""Whether what is there was made from what is there now: code, configs, data, YAML."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from harness.artefacts import Artefact
+from harness.code_id import code_id, has_code
+from harness.errors import HarnessError
+from harness.experiments import RunSpec
+from harness.files import ROOT, sha256_of, write_atomic
+from harness.layout import Layout
+from harness.record import read_record
+
+
+def inputs_of(spec: RunSpec) -> str:
+    """What besides code and config decides a run's numbers: threads, and the data that it would read now.
+
+    What a run `needs` is fetched by its own job, whose note is an input of the run.
+    """
+    return f"threads={spec.resources['threads']} data={'' if spec.needs else _data(spec)}"
+
+
+def _data(spec: RunSpec) -> str:
+    source = spec.config.get("source")
+    if isinstance(source, str):
+        from harness.bench.catalogue import stamp
+
+        return stamp(source)
+    if "dataset" in spec.config:
+        from harness.data.images import stamp as images
+
+        return images(spec.config["dataset"])
+    return ""
+
+
+def why_stale(spec: RunSpec, record: dict[str, Any], layout: Layout) -> str:
+    """Why a record does not count any more, or '' where it does."""
+    if record["config"] != json.loads(json.dumps(spec.config)):
+        return "its config has changed"
+    if has_code(spec.module, layout.root) and record["code"] != code_id(spec.module, layout.root):
+        return "its code has changed"
+    return ""
+
+
+def is_there(spec: RunSpec, layout: Layout) -> bool:
+    """A whole record of this code and config."""
+    try:
+        record = read_record(layout.run_folder(spec.id), tables=False)
+    except HarnessError:
+        return False
+    return not why_stale(spec, record, layout)
+
+
+def note_made(artefact: Artefact, records: dict[str, dict[str, Any]], layout: Layout) -> None:
+    """From which YAML and which records an artefact was made."""
+    write_atomic(_note(artefact.name, layout), json.dumps(_sources(artefact, records), indent=1) + "\n")
+
+
+def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
+    """An artefact whose YAML, drawing, runs or their code changed since it was made is refused by name."""
+    again = f"make it again with `snakemake {artefact.target} --config scale={layout.scale}`"
+    records = {}
+    for spec in artefact.runs(layout.scale, root):
+        records[spec.id] = read_record(layout.run_folder(spec.id))
+        if reason := why_stale(spec, records[spec.id], layout):
+            raise HarnessError(f"{artefact.name} stands on {spec.id}, and {reason} since: {again}")
+    try:
+        noted = json.loads(_note(artefact.name, layout).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        noted = {}
+    for what, now in _sources(artefact, records).items():
+        if noted.get(what) != now:
+            raise HarnessError(f"{artefact.name} was made before its {what} changed: {again}")
+
+
+def _note(name: str, layout: Layout) -> Path:
+    return layout.results / "check" / "made" / f"{name}.json"
+
+
+def _sources(artefact: Artefact, records: dict[str, dict[str, Any]]) -> dict[str, str]:
+    runs = "\n".join(f"{run} {record['digest']}" for run, record in sorted(records.items()))
+    sources = {"YAML": sha256_of(artefact.path), "records": hashlib.sha256(runs.encode()).hexdigest()}
+    if artefact.kind == "figure":
+        sources["drawing"] = sha256_of(artefact.drawing)
+    return sources

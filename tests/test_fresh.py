@@ -1,0 +1,91 @@
+"""What was made from something else than what is there now is neither accepted nor checked."""
+
+import pytest
+import tiny
+
+from harness import artefacts, fresh
+from harness.accept import accept
+from harness.bench import catalogue
+from harness.check import compare
+from harness.code_id import code_id
+from harness.errors import HarnessError
+
+AGAIN = "make it again with `snakemake mini_table_1 --config scale=smoke`"
+
+
+@pytest.fixture
+def layout(tmp_path):
+    root = tiny.project(tmp_path)
+    tiny.run_all(root)
+    yield tiny.make_all(root)
+    tiny.forget()
+
+
+def refusal(layout) -> str:
+    tiny.forget()
+    with pytest.raises(HarnessError) as refused:
+        accept(artefacts.find("mini/table_1", layout.root), layout, "it is right", layout.root)
+    assert AGAIN in str(refused.value)
+    changes = [c for c in compare(layout, layout.root) if c.artefact == "mini/table_1"]
+    assert len(changes) == 1
+    return str(refused.value)
+
+
+def accepted(layout):
+    for artefact in artefacts.artefacts(layout.root):
+        accept(artefact, layout, "the first outcome", layout.root)
+    assert not compare(layout, layout.root)
+
+
+def test_an_edited_yaml(layout):
+    accepted(layout)
+    tiny.edit(layout.root, "tables/mini/table_1.yaml", "title: ", "title: Other ")
+    assert "was made before its YAML changed" in refusal(layout)
+    assert "was made before its YAML changed" in str(compare(layout, layout.root)[0])
+
+
+def test_an_edited_module(layout):
+    accepted(layout)
+    module = next((layout.root / "reproduce" / "mini").glob("noise.py"))
+    module.write_text(module.read_text() + "\n\nMORE = 1\n")
+    assert "its code has changed since" in refusal(layout)
+    spec = artefacts.find("mini/table_1", layout.root).runs("smoke", layout.root)[0]
+    assert not fresh.is_there(spec, layout)
+
+
+def test_an_edited_config(layout):
+    accepted(layout)
+    spec = artefacts.find("mini/table_1", layout.root).runs("smoke", layout.root)[0]
+    assert fresh.is_there(spec, layout)
+    other = type(spec)(**{**vars(spec), "config": {**spec.config, "more": 1}})
+    assert not fresh.is_there(other, layout)
+
+
+def test_records_that_were_made_anew(layout):
+    accepted(layout)
+    folder = layout.run_folder(artefacts.find("mini/table_1", layout.root).runs("smoke", layout.root)[0].id)
+    (folder / "run.json").unlink()
+    tiny.run_all(layout.root)
+    assert "was made before its records changed" in refusal(layout)
+
+
+def test_random_streams_are_part_of_every_code_id(tmp_path):
+    root = tiny.project(tmp_path)
+    before = code_id("reproduce.mini.noise", root)
+    (root / "harness").mkdir(exist_ok=True)
+    (root / "harness" / "seeds.py").write_text("KEY = 2\n")
+    tiny.forget()
+    assert code_id("reproduce.mini.noise", root) != before
+
+
+def test_a_changed_truth_is_another_input(tmp_path, monkeypatch):
+    file = tmp_path / "benchmarks" / "nb201" / "nb201.csv.gz"
+    tiny.write(tmp_path, "benchmarks/nb201/nb201.csv.gz", "one")
+    monkeypatch.setenv("NAS_DATA", str(tmp_path))
+    stamps = []
+    for text in ("one", "two", "one"):
+        file.write_text(text)
+        catalogue.stamp.cache_clear()
+        stamps.append(catalogue.stamp("nb201-table"))
+    catalogue.stamp.cache_clear()
+    assert stamps[0] == stamps[2] != stamps[1] and "nb201.csv.gz=" in stamps[0]
