@@ -138,9 +138,8 @@ def test_nothing_made_and_nothing_accepted_is_red(tmp_path):
 
 def test_what_this_scale_was_never_asked_of_is_no_change(tmp_path):
     layout = accepted(tmp_path)
-    tiny.edit(layout.root, "tables/mini/table_1.yaml", "artefact: mini/table_1", "artefact: mini/table_9")
-    table = layout.root / "tables" / "mini" / "table_1.yaml"
-    (table.parent / "table_9.yaml").write_text(table.read_text())
-    tiny.edit(layout.root, "tables/mini/table_1.yaml", "artefact: mini/table_9", "artefact: mini/table_1")
+    (table,) = (layout.root / "tables").glob("*/table_1.yaml")
+    other = table.read_text().replace("/table_1", "/table_9")
+    table.with_name("table_9.yaml").write_text(other)
     tiny.forget()
-    assert not [c for c in check.compare(layout, layout.root) if c.artefact == "mini/table_9"]
+    assert not check.compare(layout, layout.root)
