@@ -27,6 +27,8 @@ KEPT = (
 )
 KEPT += ("truths", "tables")
 
+REMADE = (".svg", ".pdf", ".html")  # made again from the cells in a second; git need not carry them
+
 
 def accept(artefact: Artefact, layout: Layout, reason: str, root: Path = ROOT) -> Path:
     """Copy cells, claims and renderings; write from which runs they came and why they were accepted."""
@@ -54,6 +56,8 @@ def accept(artefact: Artefact, layout: Layout, reason: str, root: Path = ROOT) -
         "runs": runs,
     }
     for path in made:
+        if path.suffix in REMADE:
+            continue
         target = layout.published / path.relative_to(layout.results)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)

@@ -1,5 +1,6 @@
 """Today's cells and verdicts against the accepted ones in published/: red when something changed."""
 
+import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from harness.files import ROOT
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
 from harness.make import read_cells
+from harness.record import read_record
 
 # Another machine's last digits are no change; anything that a reader could see is.
 RELATIVE = 1e-6
@@ -70,6 +72,7 @@ def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[
     except HarnessError as error:
         return [Change(name, "", str(error).split(": make it again")[0].removeprefix(f"{name} "), rerun)]
     changes = []
+    free = _free(artefact, layout, root)
     before, after = (_by_place(read_cells(path)) for path in (accepted, ours))
     for place in before.keys() | after.keys():
         where = " / ".join(place)
@@ -78,7 +81,8 @@ def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[
         elif place not in before:
             changes.append(Change(name, where, "is new and was never accepted", find))
         else:
-            changes += [Change(name, where, what, find) for what in _cell(before[place], after[place])]
+            whats = _cell(before[place], after[place], free=place in free)
+            changes += [Change(name, where, what, find) for what in whats]
     return sorted(changes + _claims(name, layout, find), key=str)
 
 
@@ -86,13 +90,29 @@ def _by_place(cells: pd.DataFrame) -> dict[tuple[str, str], pd.Series]:
     return {(c["row"], c["column"]): c for _, c in cells.iterrows()}
 
 
-def _cell(before: pd.Series, after: pd.Series) -> list[str]:
+def _free(artefact: artefacts.Artefact, layout: Layout, root: Path) -> set[tuple[str, str]]:
+    """Cells whose value another run may change: measured times, and all that another processor trained.
+
+    Training amplifies the last digit, in which processors differ: a single run has no value to be held to.
+    """
+    clocks = {(c.row, c.column) for c in artefact.cells if c.select.get("clock")}
+    path = artefact_file(layout.published, artefact.name, ".provenance.json")
+    accepted = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.is_file() else []
+    specs = artefact.runs(layout.scale, root)
+    records = [read_record(layout.run_folder(spec.id), tables=False) for spec in specs]
+    then, now = ({run["machine"]["processor"] for run in runs} for runs in (accepted, records))
+    return clocks if then <= now and now <= then else {(c.row, c.column) for c in artefact.cells}
+
+
+def _cell(before: pd.Series, after: pd.Series, free: bool = False) -> list[str]:
+    """What changed. Where the value is `free`, only what is exact or has an interval is held to it."""
     found = []
+    free = free and before["n"] > 0 and before["spread_kind"] != "exact"
     if before["reported"] != after["reported"]:
         found.append(f"the paper's number was {before['reported']!r} and is {after['reported']!r}")
     if before["verdict"] != after["verdict"]:
         found.append(f"verdict was {before['verdict']!r} and is {after['verdict']!r} ({after['reason']})")
-    if before["text"] != after["text"]:
+    if before["text"] != after["text"] and not free:
         found.append(f"was {before['text'][:60]!r} and is {after['text'][:60]!r}")  # a drawn map is long
     for key, what in (("n", "runs or repeats"), ("architectures", "architectures")):
         if before[key] != after[key]:
@@ -104,7 +124,7 @@ def _cell(before: pd.Series, after: pd.Series) -> list[str]:
     ):
         if runs:
             found.append(f"{what} {runs[0]}" + (f" and {len(runs) - 1} more" if runs[1:] else ""))
-    drift = _drift(before, after)
+    drift = "" if free and before["spread_kind"] == "none" else _drift(before, after)
     return found + ([drift] if drift else [])
 
 

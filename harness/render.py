@@ -114,7 +114,7 @@ def html_table(artefact: Artefact, cells: pd.DataFrame) -> str:
 
     def cell(c: pd.Series) -> str:
         word = c["verdict"] or "unreported"
-        paper = f'<span class="reported">{html.escape(c["reported"])}</span>' if c["reported"] else ""
+        paper = f'<span class="reported">[{html.escape(c["reported"])}]</span>' if c["reported"] else ""
         mark = (
             f'<abbr title="{html.escape(c["verdict"])}">{MARKS[c["verdict"]][0]}</abbr>'
             if c["verdict"]

@@ -1,5 +1,6 @@
 """What counts as a change against the accepted outcome, at its boundaries (the red cases: faulty/)."""
 
+import json
 import shutil
 
 import numpy as np
@@ -9,10 +10,10 @@ from gold import accepted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import check
+from harness import artefacts, check
 from harness.cells import Filled, to_frame
 from harness.expect import Verdict
-from harness.layout import Layout
+from harness.layout import Layout, artefact_file
 from harness.make import read_cells
 from harness.stats import Estimate, exact, of_runs
 
@@ -143,3 +144,23 @@ def test_what_this_scale_was_never_asked_of_is_no_change(tmp_path):
     table.with_name("table_9.yaml").write_text(other)
     tiny.forget()
     assert not check.compare(layout, layout.root)
+
+
+def test_a_measured_time_may_be_another_and_its_verdict_may_not():
+    single, other = cell(of_runs([1.0])), cell(of_runs([2.0]))
+    assert told(single, other) and not check._cell(single, other, free=True)
+    assert check._cell(single, cell(of_runs([2.0]), verdict="differs"), free=True)
+    assert check._cell(cell(exact(1)), cell(exact(2)), free=True)
+    assert check._cell(cell(of_runs([1, 1.1, 1.2])), cell(of_runs([9, 9.1, 9.2])), free=True)
+
+
+def test_on_another_processor_a_single_training_may_end_elsewhere(tmp_path):
+    layout = accepted(tmp_path)
+    (artefact, *_) = [a for a in artefacts.artefacts(layout.root) if a.kind == "table"]
+    assert check._free(artefact, layout, layout.root) == set()
+    path = artefact_file(layout.published, artefact.name, ".provenance.json")
+    provenance = json.loads(path.read_text())
+    for run in provenance["runs"]:
+        run["machine"]["processor"] = "another one"
+    path.write_text(json.dumps(provenance))
+    assert check._free(artefact, layout, layout.root) == {(c.row, c.column) for c in artefact.cells}

@@ -11,6 +11,8 @@ from harness.report.data import cells
 from harness.report.read import Artefact, Paper
 from harness.report.verdicts import VERDICTS, bar, chip, gravest
 
+_UNJUDGED = ("paper issue", "not comparable", "not run", "out of reach")
+
 
 def header(papers: list[Paper]) -> str:
     """What was run, when, from which commit, and how it came out, in three lines."""
@@ -42,8 +44,9 @@ def _sentence(papers: list[Paper]) -> str:
         sentence += f", {fail:,} {'does' if fail == 1 else 'do'} not"
     if counts["unclear"]:
         sentence += f", {counts['unclear']:,} unclear"
-    rest = sum(counts[word] for word in ("paper issue", "not comparable", "not run", "out of reach"))
-    return sentence + (f"; {rest:,} could not be judged" if rest else "")
+    printed = Counter(cell.verdict for cell in cells(papers) if cell.reported)
+    rest = sum((printed + Counter(_claim_verdicts(papers)))[word] for word in _UNJUDGED)
+    return sentence + (f"; {rest:,} are not judged" if rest else "")
 
 
 def overview(papers: list[Paper]) -> str:
