@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from harness import artefacts
+from harness.cellfile import read_cells
 from harness.errors import HarnessError
 from harness.files import ROOT
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
-from harness.make import read_cells
 from harness.record import read_record
 
 # Another machine's last digits are no change; anything that a reader could see is.

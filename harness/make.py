@@ -5,10 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-import pandas as pd
-
 from harness import cells, claims, fresh, render, rows
 from harness.artefacts import Artefact
+from harness.cellfile import read_cells
 from harness.errors import HarnessError
 from harness.files import ROOT, write_atomic
 from harness.layout import Layout, artefact_file
@@ -80,17 +79,3 @@ def _load(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def read_cells(path: Path) -> pd.DataFrame:
-    """cells.csv as it was written: text stays text, an empty reason is no NaN."""
-    text = {
-        name: str
-        for name in ("row", "column", "text", "spread_kind", "reported", "verdict", "reason", "runs")
-    }
-    return pd.read_csv(
-        path,
-        dtype=text,
-        keep_default_na=False,
-        na_values={"value": [""], "spread": [""], "lo": [""], "hi": [""]},
-    )

@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 
 from harness import artefacts, experiments, render
+from harness.cellfile import read_cells
 from harness.files import ROOT, write_atomic
 from harness.layout import Layout, artefact_file
-from harness.make import outputs, read_cells, truth_line
+from harness.make import outputs, truth_line
 from harness.record import read_record
 
 

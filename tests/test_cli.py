@@ -207,6 +207,11 @@ def test_a_plan_counts_shared_runs_once(finished):
     assert one[1].split() == ["mini/table_1", "0", "6", "?", "?"]
 
 
+def hear_ctrl_c() -> None:
+    """Whoever started the tests in the background made them, and so their children, deaf to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def sleeper(folder):
     """A checkout whose run takes as long as the file `wait` is there; and that run, started."""
     root = tiny.checkout(folder)
@@ -215,7 +220,13 @@ def sleeper(folder):
     (root / "wait").touch()
     command = [sys.executable, "-m", "harness", "run", RUN]
     process = subprocess.Popen(
-        command, cwd=root, env=environment(root), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command,
+        cwd=root,
+        env=environment(root),
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear_ctrl_c,
     )
     table = root / "results" / "smoke" / "runs" / RUN / "values.csv"
     for _ in range(2000):
