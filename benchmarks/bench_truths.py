@@ -117,7 +117,7 @@ def beside_nats_bench() -> None:
     row(
         "nb201-nats: import, open, first query (new process)",
         f"{1e3 * other:.1f} ms",
-        f"{one / other:.1f} x faster",
+        f"{one / other:.1f} times the speed",
     )
     api = theirs.create(folder, "tss", fast_mode=True, verbose=False)
     archs = [api.arch(cell) for cell in cells]
@@ -132,13 +132,13 @@ def beside_nats_bench() -> None:
     np.testing.assert_array_equal(package(), store())
     one, other = timed(package), timed(store)
     row("nats-bench: 3 cells, records loaded", f"{1e6 * one:.0f} us")
-    row("nb201-nats: 3 cells", f"{1e6 * other:.0f} us", f"{one / other:.1f} x faster")
+    row("nb201-nats: 3 cells", f"{1e6 * other:.0f} us", f"{one / other:.1f} times the speed")
     many = archs * 1000
     other = timed(lambda: truths("nb201", many, "cifar10", 200, "val", "mean", source="nb201-nats"))
     row(
         "nb201-nats: 3,000 cells in one query",
         f"{1e6 * other:.0f} us",
-        f"{1000 * one / other:,.0f} x faster per cell",
+        f"{1000 * one / other:,.0f} times the speed per cell",
     )
     one = timed(
         lambda: list(api.query_by_index(cells[0], "cifar10-valid", hp="200")[777].train_losses.values())
