@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.errors import HarnessError
-from harness.stats import Estimate, as_reported, contrast, difference
+from harness.stats import Estimate, as_reported, contrast, difference, paired
 
 VERDICTS = (
     "match",
@@ -138,9 +138,11 @@ def _signed(gap: float) -> str:
     return f"{gap:+.3g}"
 
 
-def judge_relation(left: Estimate, relation: str, right: Estimate, margin: float = 0.0) -> Verdict:
+def judge_relation(
+    left: Estimate, relation: str, right: Estimate, margin: float = 0.0, same_runs: bool = False
+) -> Verdict:
     """A claim of order: agrees or contradicts only where the 95 % interval excludes the other."""
-    gap, half = difference(left, right)
+    gap, half = (paired if same_runs else difference)(left, right)
     gain = {">": gap - margin, "<": -gap - margin, "=": gap}[relation]
     return _sided(gain, half, relation, margin)
 

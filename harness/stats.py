@@ -30,6 +30,7 @@ class Estimate:
     se_units: float = 0.0  # standard error that comes from the sample of architectures
     units: int = 0  # how many architectures; 0 where none were sampled
     se_per_unit: float = 0.0  # standard error · √units: what a sample of another size would have
+    per_run: tuple[float, ...] = ()  # the values that were averaged, in the order of the runs
     borrowed: bool = False  # its se_runs is made of the other side's spread, for want of its own
 
     @property
@@ -68,9 +69,15 @@ def of_runs(values: Sequence[float]) -> Estimate:
         return Estimate(float(array[0]), 1, None, "none", math.inf, 0)
     with np.errstate(invalid="ignore"):  # of runs that ended in infinity; their mean tells it
         sd = float(array.std(ddof=1))
-    return Estimate(
-        float(array.mean()), len(array), sd, "sample_sd", sd / math.sqrt(len(array)), len(array) - 1
-    )
+    se = sd / math.sqrt(len(array))
+    values = tuple(array.tolist())
+    return Estimate(float(array.mean()), len(array), sd, "sample_sd", se, len(array) - 1, per_run=values)
+
+
+def paired(a: Estimate, b: Estimate) -> tuple[float, float]:
+    """a − b and its 95 % half-width where both are numbers of the same runs, differenced run by run."""
+    over_runs = of_runs([x - y for x, y in zip(a.per_run, b.per_run, strict=True)])
+    return over_runs.value, over_runs.half_width
 
 
 def of_units(

@@ -7,7 +7,7 @@ from harness import artefacts, claims
 from harness.cells import Filled
 from harness.errors import HarnessError
 from harness.expect import Verdict
-from harness.stats import Estimate, exact
+from harness.stats import Estimate, exact, of_runs
 
 HEAD, _, CLAIMS = tiny.TABLE.partition("claims:")
 
@@ -117,3 +117,19 @@ def test_claims_become_a_table(judged, tmp_path):
         }
     ]
     assert list(claims.to_frame([]).columns) == ["id", "text", "where", "verdict", "reason"]
+
+
+def test_numbers_of_the_same_runs_are_compared_run_by_run():
+    runs = ("p/e/m/s/s0", "p/e/m/s/s1", "p/e/m/s/s2")
+    full, pruned = of_runs([0.70, 0.80, 0.90]), of_runs([0.71, 0.811, 0.909])
+    claim = {"tests": [{"left": ["pruned", "c"], "relation": ">", "right": ["full", "c"]}]}
+
+    def verdict(other_runs: tuple[str, ...]) -> str:
+        filled = [
+            Filled("full", "c", full, "", None, Verdict(""), runs),
+            Filled("pruned", "c", pruned, "", None, Verdict(""), other_runs),
+        ]
+        return claims._test(claim, {(f.row, f.column): f for f in filled}, "smoke").word
+
+    assert verdict(runs) == "agrees"
+    assert verdict(tuple(run.replace("/m/", "/n/") for run in runs)) == "unclear"
