@@ -18,6 +18,7 @@ TINY = {
     "batch": 64,
     "train_images": 400,
     "test_images": 200,
+    "select_on": "val",
     "max_epochs": 3,
     "timed_images": 32,
     "timed_repeats": 2,

@@ -35,7 +35,7 @@ class Config(Recipe):
     dataset: str
     kind: Literal["ldn", "ddn"]
     max_depth: int  # D
-    select_on: Literal["val", "test"] = "val"  # what stops the training and chooses its checkpoint (D10)
+    select_on: Literal["val", "test"] = "test"  # what stops the training and chooses its checkpoint (D10)
     head_bn: HeadBN = "shared_all_depths"  # which depths feed the head's running statistics (D12)
     width: int = 64
     bottleneck: int = 32
