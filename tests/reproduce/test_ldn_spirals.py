@@ -189,7 +189,9 @@ def test_the_published_set_up_is_the_published_one() -> None:
     assert grid == [5, 10, 15, 20, 25, 30, 35, 40, 50, 60, 70, 80, 90, 100]
     assert [d for d, *_ in scans["ldn/spirals_depth/ddn/published"].grid] == list(range(101))
     widths = sorted(w for name, c in scans.items() if "width" in name for w in c.widths)
-    assert widths == [5, 10, 20, 40, 50, 60, 70, 80, 100, 150, 200, 500, 1000]
+    assert widths == [5, 10, 20, 40, 50, 60, 70, 80, 100, 150, 200, 500]
+    at_paper = {w for r in paper("ldn").runs("paper") if "width" in r.id for w in r.config["widths"]}
+    assert at_paper == {*widths, 1000}
     for config in scans.values():
         assert (config.lr, config.momentum, config.batch, config.epochs, config.patience) == (
             0.1,
