@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from harness.errors import HarnessError
 from harness.experiments import Absence, RunSpec, paper
 from harness.files import ROOT
 from harness.layout import KINDS
+from harness.several import each, expanded, replaced
 from harness.yamlfile import Lines, line_of, nearest, read_with_lines, validate
 
 
@@ -114,7 +114,7 @@ def load(path: Path, root: Path = ROOT) -> Artefact:
     """Read and check one artefact's YAML."""
     data, lines = read_with_lines(path)
     validate(data, lines, "artefact", path)
-    data, lines = _expanded(data, lines)
+    data, lines = expanded(data, lines)
     full = f"{path.parent.name}/{path.stem}"
     if data["artefact"] != full:
         raise HarnessError(
@@ -130,32 +130,16 @@ def load(path: Path, root: Path = ROOT) -> Artefact:
     return artefact
 
 
-def _expanded(data: dict[str, Any], lines: Lines) -> tuple[dict[str, Any], Lines]:
-    """Rows and columns with `each` become one line per combination, the last word running fastest."""
-    data, lines = dict(data), dict(lines)
-    for key in ("rows", "columns"):
-        several, at = [], []
-        for i, line in enumerate(data[key]):
-            words = line.get("each", {})
-            rest = {k: v for k, v in line.items() if k != "each"}
-            for values in product(*words.values()):
-                several.append(_replaced(rest, dict(zip(words, values, strict=True))))
-                at.append({k[2:]: n for k, n in lines.items() if k[:2] == (key, i)})
-        data[key] = several
-        lines |= {(key, i, *rest): n for i, there in enumerate(at) for rest, n in there.items()}
-    return data, lines
+def over(several: list[dict[str, Any]]) -> list[Any]:
+    """What a trend runs over: a list, or with `each` one side per combination."""
+    there = several[0].get("over", [])
+    is_list = isinstance(there, list) and all(isinstance(side, list | dict) for side in there)
+    return there if is_list else [one["over"] for one in several]
 
 
-def _replaced(value: Any, words: dict[str, Any]) -> Any:
-    """The same with `{word}` replaced in every text of it."""
-    if isinstance(value, dict):
-        return {k: _replaced(v, words) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_replaced(v, words) for v in value]
-    if isinstance(value, str):
-        for word, text in words.items():
-            value = value.replace(f"{{{word}}}", str(text))
-    return value
+def points(side: Any) -> list[list[Any]]:
+    """The cells that one side of a claim's test is made of; a number is made of none."""
+    return side["gap"] if isinstance(side, dict) else [side] if isinstance(side, list) else []
 
 
 def _cells(data: dict[str, Any]) -> list[Cell]:
@@ -173,7 +157,9 @@ def _cells(data: dict[str, Any]) -> list[Cell]:
                 **row,
                 "only": {**shared.get("only", {}), **_only(column), **_only(row)},
             }
-            select = {k: v for k, v in merged.items() if k not in ("name", "blank", "format")}
+            words = {**column.get("words", {}), **row.get("words", {})}
+            select = {k: v for k, v in merged.items() if k not in ("name", "blank", "format", "words")}
+            select = replaced(select, words)
             for line in (row, column):  # an absent line is absent whatever the other one says
                 if "absent" in line:
                     select["absent"] = line["absent"]
@@ -213,30 +199,36 @@ def _check_names(artefact: Artefact, lines: Lines, root: Path) -> None:
         for column in printed:
             if str(column) not in columns:
                 raise wrong((*at, str(column)), "reported column", str(column), columns)
+    written = [((key, i), line) for key in ("rows", "columns") for i, line in enumerate(data[key])]
+    written.append((("cells",), data.get("cells", {})))
+    for at, line in written:
+        k = line.get("k", 1)
+        if not (isinstance(k, int) and k >= 1 or 0 < k < 1):
+            raise HarnessError(
+                f"{path}, line {line_of(lines, (*at, 'k'))}: k is {k}: write how many architectures, or a"
+                " share of them below 1"
+            )
     experiments = paper(artefact.paper, root).experiments
-    places = [
-        ("cells",),
-        *(("rows", i) for i in range(len(rows))),
-        *(("columns", i) for i in range(len(columns))),
-    ]
-    for at in places:
-        line = data.get("cells", {}) if at == ("cells",) else data[at[0]][at[1]]
-        if "experiment" in line and line["experiment"] not in experiments:
-            raise wrong((*at, "experiment"), "experiment", line["experiment"], experiments)
-        for key in ("method", "setting"):
-            there = {n for e in experiments.values() for n in e.data[f"{key}s"]}
-            if key in line and line[key] not in there:
-                raise wrong((*at, key), key, line[key], there)
+    there = {
+        key: {n for e in experiments.values() for n in e.data[f"{key}s"]} for key in ("method", "setting")
+    }
+    there["experiment"] = set(experiments)
+    made = [(("rows", rows.index(cell.row)), cell.select) for cell in artefact.cells]
+    for lot in (written, made):
+        for at, line in lot:
+            for key in there:  # a name with a {word} is one where row and column meet
+                if key in line and line[key] not in there[key] and (lot is made or "{" not in line[key]):
+                    raise wrong((*at, key), key, line[key], there[key])
     for i, claim in enumerate(data.get("claims", [])):
         for j, test in enumerate(claim["tests"]):
-            points = [test.get("left"), test.get("right"), *test.get("over", [])]
-            for point in points:
-                if isinstance(point, list):
-                    at = ("claims", i, "tests", j)
-                    if str(point[0]) not in rows:
-                        raise wrong(at, "row", str(point[0]), rows)
-                    if str(point[1]) not in columns:
-                        raise wrong(at, "column", str(point[1]), columns)
+            at = ("claims", i, "tests", j)
+            several = each(test)
+            sides = [side for one in several for side in (one.get("left"), one.get("right"))]
+            for row, column in [p for side in [*sides, *over(several)] for p in points(side)]:
+                if str(row) not in rows:
+                    raise wrong(at, "row", str(row), rows)
+                if str(column) not in columns:
+                    raise wrong(at, "column", str(column), columns)
     noted = notes(artefact.paper, root)
     for i, deviation in enumerate(data.get("deviations", [])):
         if deviation not in noted:

@@ -1,7 +1,7 @@
 """Rows → cells: the one place where numbers are made from numbers."""
 
+import hashlib
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,22 +15,9 @@ from harness.expect import Context, Verdict, is_number, judge, judge_text, parse
 from harness.experiments import RunSpec
 from harness.files import ROOT
 from harness.layout import scale_rank
-from harness.metrics import ranking
+from harness.reductions import NEEDS, statistic
 from harness.stats import Estimate, exact, of_population, of_runs, of_units
-
-Rows = dict[str, pd.DataFrame]
-
-# Statistics over architectures; each takes the columns that the cell names.
-OVER_UNITS: dict[str, Callable[..., float]] = {
-    "spearman": ranking.spearman,
-    "kendall": ranking.kendall,
-    "pearson": ranking.pearson,
-    "partial_spearman": ranking.partial_spearman,
-}
-# What a way to reduce a table needs; all others need `of` and `against`.
-NEEDS = {kind: ("of",) for kind in ("lookup", "text", "total", "mean")}
-NEEDS |= {"quantile": ("of", "q"), "partial_spearman": ("of", "against", "given")}
-NEEDS |= {kind: ("of", "against", "k") for kind in ("top_k", "improvement", "correlation_after_pruning")}
+from harness.tables import Tables
 
 
 @dataclass(frozen=True)
@@ -46,16 +33,17 @@ class Filled:
     runs: tuple[str, ...]
 
 
-def fill(artefact: Artefact, rows: Rows, scale: str, root: Path = ROOT) -> list[Filled]:
+def fill(artefact: Artefact, rows: dict[str, pd.DataFrame], scale: str, root: Path = ROOT) -> list[Filled]:
     """Every cell of an artefact at a scale."""
     reported = artefact.data.get("reported", {})
     context = Context(
         reported.get("runs", 1), reported.get("architectures", 0), reported.get("spread", "unknown")
     )
-    return [_fill(artefact, cell, rows, scale, context, root) for cell in artefact.cells]
+    tables = Tables(rows)
+    return [_fill(artefact, cell, tables, scale, context, root) for cell in artefact.cells]
 
 
-def _fill(artefact: Artefact, cell: Cell, rows: Rows, scale: str, context: Context, root: Path) -> Filled:
+def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Context, root: Path) -> Filled:
     runs = runs_of(cell, artefact.paper, scale, root)
     if not runs:
         gone = absence(cell, artefact.paper, scale, root)
@@ -118,23 +106,26 @@ def _gives(ours: Estimate, gives: str) -> bool:
     return bool(gives) and parse(gives).rounds_to(ours.value)
 
 
-def reduce(rows: Rows, cell: Cell, runs: list[RunSpec], context: Context, where: str) -> Estimate:
+def reduce(rows: Tables, cell: Cell, runs: list[RunSpec], context: Context, where: str) -> Estimate:
     """The cell's number from the rows of its runs, as its YAML says."""
     select = cell.select
     if "metric" in select:
-        frame = _narrow(rows["metrics"], runs, {"name": select["metric"]}, where)
+        frame = _narrow(rows, "metrics", runs, {"name": select["metric"]}, where)
         per_run = frame.groupby("run", sort=True)["value"].mean(skipna=False)
-        return exact(_single(per_run, where)) if select.get("exact") else of_runs(per_run.to_numpy())
+        if select.get("exact"):
+            return exact(_single(per_run, where))
+        return of_runs([per_run.min()] if select.get("reduce") == "lowest" else per_run.to_numpy())
     kind = select.get("reduce", "mean")
     frame = _frame(rows, cell, runs, where)
     if kind == "lookup":
         value = _number(_single(frame[select["of"]], where), where)
         return exact(value) if select.get("exact", True) else of_runs([value])
+    parts = [part for _, part in frame.groupby("run", sort=True)]
+    which = ""
+    if "paired_by" in select and kind not in ("total", "mean"):
+        parts, which = _ordered(parts, select["paired_by"], where)
     names = [select[key] for key in ("of", "against", "given") if key in select]
-    arrays = [
-        tuple(np.array([_number(value, where) for value in part[name]]) for name in names)
-        for _, part in frame.groupby("run", sort=True)
-    ]
+    arrays = [tuple(_numbers(part[name], where) for name in names) for part in parts]
     if kind == "total":
         return exact(_single(pd.Series([column.sum() for column, *_ in arrays]), where))
     if kind == "mean":  # of the runs' means; the repeats of a single run stand for runs
@@ -142,44 +133,45 @@ def reduce(rows: Rows, cell: Cell, runs: list[RunSpec], context: Context, where:
         if len(means) > 1:
             return of_runs(means)
         return exact(means[0]) if _is_population(rows, select, runs) else of_runs(arrays[0][0])
+    one, many = statistic(select, where)
     if _is_population(rows, select, runs):
-        return of_population(_statistic(select), arrays, context.units or 200)
-    return of_units(_statistic(select), arrays)
+        return of_population(one, arrays, context.units or 200)
+    return replace(of_units(one, arrays, many=many), architectures=which)
 
 
-def _is_population(rows: Rows, select: dict[str, Any], runs: list[RunSpec]) -> bool:
+def _ordered(parts: list[pd.DataFrame], columns: list[str], where: str) -> tuple[list[pd.DataFrame], str]:
+    """Each run's rows in the order of the first of these columns, and a name for what they rank."""
+    for column in columns:
+        if column not in parts[0]:
+            raise HarnessError(f"{where}: there is no column {column!r} to tell architectures apart by")
+    parts = [part.sort_values(columns[0], kind="stable") for part in parts]
+    told = {str([part[column].tolist() for column in columns]) for part in parts}
+    if len(told) > 1:
+        raise HarnessError(
+            f"{where}: its runs rank different architectures (by {', '.join(columns)}): they must be the same"
+        )
+    return parts, hashlib.sha256(told.pop().encode()).hexdigest()
+
+
+def _is_population(rows: Tables, select: dict[str, Any], runs: list[RunSpec]) -> bool:
     """Whether the table is the whole space: said by the YAML, or by a metric that the run left."""
     said = select.get("population", False)
     if not isinstance(said, str):
         return said
-    metrics = rows["metrics"]
-    mine = metrics[metrics["run"].isin([r.id for r in runs]) & (metrics["name"] == said)]
+    mine = rows.rows("metrics", runs, {"name": said})
     return bool(len(mine)) and bool((mine["value"] == 1).all())
 
 
-def _statistic(select: dict[str, Any]) -> Callable[..., float]:
-    kind = select["reduce"]
-    if kind in OVER_UNITS:
-        return OVER_UNITS[kind]
-    if kind == "quantile":
-        return lambda values: float(np.quantile(values, select["q"]))
-    if kind == "top_k":
-        return lambda prediction, truth: ranking.top_k(prediction, truth, select["k"])
-    if kind == "improvement":
-        normalised = select.get("normalised", True)
-        return lambda prediction, truth: ranking.improvement(prediction, truth, select["k"], normalised)
-    return lambda prediction, truth: ranking.correlation_after_pruning(prediction, truth, select["k"])
-
-
-def _frame(rows: Rows, cell: Cell, runs: list[RunSpec], where: str) -> pd.DataFrame:
+def _frame(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> pd.DataFrame:
     table = cell.select.get("table")
-    if table not in rows:
-        raise HarnessError(f"{where}: its runs left no table {table!r}; they left {', '.join(sorted(rows))}")
+    if table not in rows.frames:
+        there = ", ".join(sorted(rows.frames))
+        raise HarnessError(f"{where}: its runs left no table {table!r}; they left {there}")
     kind = cell.select.get("reduce", "mean")
     for key in NEEDS.get(kind, ("of", "against")):
         if key not in cell.select:
             raise HarnessError(f"{where}: to reduce a table by {kind!r} it needs the key {key!r}: add it")
-    frame = _narrow(rows[table], runs, cell.select.get("only", {}), where)
+    frame = _narrow(rows, table, runs, cell.select.get("only", {}), where)
     for key in ("of", "against", "given", "drawn"):
         column = cell.select.get(key)
         if column is not None and column not in frame:
@@ -189,31 +181,34 @@ def _frame(rows: Rows, cell: Cell, runs: list[RunSpec], where: str) -> pd.DataFr
     return frame
 
 
-def _is_missing(rows: Rows, cell: Cell, runs: list[RunSpec]) -> bool:
+def _is_missing(rows: Tables, cell: Cell, runs: list[RunSpec]) -> bool:
     """Whether none of the runs left such rows; a table or column that does not exist is still an error."""
-    frame = rows.get(cell.select.get("table", "metrics"))
-    if frame is None:
+    table = cell.select.get("table", "metrics")
+    if table not in rows.frames:
         return False
     only = cell.select.get("only", {}) if "table" in cell.select else {"name": cell.select.get("metric")}
-    keep = frame["run"].isin([run.id for run in runs])
-    for column, value in only.items():
-        keep &= frame[column].astype(str) == str(value) if column in frame else True
-    return not keep.any()
+    there = rows.frames[table].columns
+    return rows.rows(table, runs, {c: value for c, value in only.items() if c in there}).empty
 
 
-def _column(rows: Rows, cell: Cell, runs: list[RunSpec], where: str) -> pd.Series:
+def _column(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> pd.Series:
     return _frame(rows, cell, runs, where)[cell.select["of"]]
 
 
-def _narrow(frame: pd.DataFrame, runs: list[RunSpec], only: dict[str, Any], where: str) -> pd.DataFrame:
-    frame = frame[frame["run"].isin([run.id for run in runs])]
+def _narrow(rows: Tables, table: str, runs: list[RunSpec], only: dict[str, Any], where: str) -> pd.DataFrame:
     for column, value in only.items():
-        if column not in frame:
+        if column not in rows.frames[table]:
             raise HarnessError(f"{where}: there is no column {column!r} to choose {value!r} by")
-        frame = frame[frame[column].astype(str) == str(value)]
+    frame = rows.rows(table, runs, only)
     if frame.empty:
         raise HarnessError(f"{where}: its runs left nothing for {only or 'it'}")
     return frame
+
+
+def _numbers(column: pd.Series, where: str) -> np.ndarray:
+    if column.dtype.kind in "iuf":
+        return column.to_numpy(float)
+    return np.array([_number(value, where) for value in column])
 
 
 def _number(value: Any, where: str) -> float:

@@ -1,6 +1,7 @@
 """Where a long run keeps its state, so that a killed run continues: beside its results."""
 
 import io
+import sys
 import time
 from typing import Any
 
@@ -33,7 +34,14 @@ class Checkpoint:
             found = torch.load(self.path, weights_only=True)
         except Exception as error:  # torch raises whatever its reader meets
             raise HarnessError(f"{self.path} cannot be read ({type(error).__name__}): delete it") from None
-        return found["state"] if found["key"] == self._key else None
+        if found["key"] == self._key:
+            return found["state"]
+        print(
+            f"{self.path} is of another configuration, other code or another number of threads:"
+            " this run begins anew",
+            file=sys.stderr,
+        )
+        return None
 
     @property
     def due(self) -> bool:

@@ -1,53 +1,90 @@
 """The statements of a paper that a machine can test, tested on the cells."""
 
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pandas as pd
 
-from harness.artefacts import Artefact
+from harness.artefacts import Artefact, over, points
 from harness.cells import Filled
-from harness.expect import Verdict, judge_relation, judge_trend, worst
+from harness.expect import Verdict, judge_gap, judge_slope, judge_spread, worst
 from harness.layout import scale_rank
-from harness.stats import exact
+from harness.several import each
+from harness.stats import Estimate, combined, exact, slope_weights
+
+Estimates = dict[tuple[str, str], Estimate]
 
 
 def judge_claims(
     artefact: Artefact, filled: list[Filled], scale: str
 ) -> list[tuple[dict[str, Any], Verdict]]:
     """Each claim of the artefact's YAML with its verdict."""
-    cells = {(f.row, f.column): f for f in filled}
+    cells = {(f.row, f.column): _of_its_runs(f) for f in filled if f.estimate}
     return [(claim, _test(claim, cells, scale)) for claim in artefact.data.get("claims", [])]
 
 
-def _test(claim: dict[str, Any], cells: dict[tuple[str, str], Filled], scale: str) -> Verdict:
+def _of_its_runs(cell: Filled) -> Estimate:
+    """Two numbers of the very same runs (a pruned and a full network) are compared run by run."""
+    runs = cell.runs if 1 < len(cell.runs) == len(cell.estimate.per_run) else ()
+    return replace(cell.estimate, runs=runs)
+
+
+def _test(claim: dict[str, Any], cells: Estimates, scale: str) -> Verdict:
     if scale_rank(scale) < scale_rank(claim.get("from", "smoke")):
         return Verdict("not comparable", f"tested from scale {claim['from']} on")
     verdicts = []
     for test in claim["tests"]:
-        points = [
-            p for p in (test.get("left"), test.get("right"), *test.get("over", [])) if isinstance(p, list)
-        ]
-        found = {_key(p): cells[_key(p)] for p in points if _key(p) in cells}
-        numbered = [p for p in points if _key(p) in found and found[_key(p)].estimate]
-        missing = [" / ".join(map(str, p)) for p in points if p not in numbered]
-        if missing:
-            verdicts.append(Verdict("not run", f"{missing[0]} has no number at this scale"))
-        elif "trend" in test:
-            verdicts.append(judge_trend([found[_key(p)].estimate for p in test["over"]], test["trend"]))
-        else:
-            left, right = found[_key(test["left"])], test["right"]
-            other = found[_key(right)] if isinstance(right, list) else None
-            same = other is not None and _same_runs(left, other)
-            against = other.estimate if other else exact(right)
-            margin = test.get("margin", 0.0)
-            verdicts.append(judge_relation(left.estimate, test["relation"], against, margin, same))
+        several = each(test)
+        together = "of" in test or "trend" in test  # all combinations are one test
+        for name, group in zip(
+            _names(test), [several] if together else [[one] for one in several], strict=True
+        ):
+            verdict = _judge(group, cells)
+            told = verdict.reason if verdict.word == "not run" else name + verdict.reason
+            verdicts.append(replace(verdict, reason=told))
     return worst(verdicts)
 
 
-def _same_runs(a: Filled, b: Filled) -> bool:
-    """Two numbers of the very same runs (a pruned and a full network) are compared run by run."""
-    runs = len(a.runs) > 1 and a.runs == b.runs
-    return runs and all(len(f.estimate.per_run) == len(f.runs) and not f.estimate.se_units for f in (a, b))
+def _names(test: dict[str, Any]) -> list[str]:
+    """What the reasons of a test with `each` begin with: a combination's words, or whom it is against."""
+    if "each" not in test or "trend" in test:
+        return [""]
+    if "of" in test:
+        return [f"against {', '.join(str(word) for word in test['right'] if '{' not in str(word))}: "]
+    return [f"{', '.join(map(str, words))}: " for words in product(*test["each"].values())]
+
+
+def _judge(several: list[dict[str, Any]], cells: Estimates) -> Verdict:
+    test = several[0]
+    sides = [side for one in several for side in (one.get("left"), one.get("right"))]
+    asked = [point for side in [*sides, *over(several)] for point in points(side)]
+    missing = [" / ".join(map(str, point)) for point in asked if _key(point) not in cells]
+    if missing:
+        return Verdict("not run", f"{missing[0]} has no number at this scale")
+    if "trend" in test:
+        line = [_side(side, cells) for side in over(several)]
+        terms = [
+            (w * sign, e) for w, side in zip(slope_weights(len(line)), line, strict=True) for sign, e in side
+        ]
+        return judge_slope(*_combined(terms), test["trend"])
+    if "of" in test:
+        pairs = [(cells[_key(one["left"])], cells[_key(one["right"])]) for one in several]
+        return judge_spread(pairs, test["relation"])
+    left, right = _side(test["left"], cells), _side(test["right"], cells)
+    gap = _combined([*left, *((-sign, estimate) for sign, estimate in right)])
+    return judge_gap(*gap, test["relation"], test.get("margin", 0.0))
+
+
+def _combined(terms: list[tuple[float, Estimate]]) -> tuple[float, float]:
+    return combined([weight for weight, _ in terms], [estimate for _, estimate in terms])
+
+
+def _side(side: Any, cells: Estimates) -> list[tuple[float, Estimate]]:
+    """The cells of a side with their signs; a gap is its first cell less its second."""
+    if not points(side):
+        return [(1, exact(side))]
+    return [(sign, cells[_key(point)]) for sign, point in zip((1, -1), points(side), strict=False)]
 
 
 def _key(point: list[Any]) -> tuple[str, str]:

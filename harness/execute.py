@@ -5,6 +5,7 @@ import os
 import time
 from pathlib import Path
 
+from harness.allocator import keep_memory
 from harness.code_id import code_id
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
@@ -21,6 +22,7 @@ def execute(spec: RunSpec, layout: Layout, *, device: str = "cpu", threads: int 
     # Identity of results is promised per thread count only, so the count is set before numpy or torch start.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
+    allocator = keep_memory()
     try:
         module = importlib.import_module(spec.module)
     except ModuleNotFoundError as error:
@@ -36,5 +38,13 @@ def execute(spec: RunSpec, layout: Layout, *, device: str = "cpu", threads: int 
     module.run(run, config)
     seconds = time.perf_counter() - clock
     code = code_id(spec.module, layout.root)
-    write_record(run, code=code, device=device, threads=threads, started=started, seconds=seconds)
+    write_record(
+        run,
+        code=code,
+        device=device,
+        threads=threads,
+        allocator=allocator,
+        started=started,
+        seconds=seconds,
+    )
     return folder / "run.json"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.errors import HarnessError
-from harness.stats import Estimate, as_reported, contrast, difference, paired
+from harness.stats import Estimate, as_reported, contrast, difference, share_of_spread
 
 VERDICTS = (
     "match",
@@ -138,19 +138,38 @@ def _signed(gap: float) -> str:
     return f"{gap:+.3g}"
 
 
-def judge_relation(
-    left: Estimate, relation: str, right: Estimate, margin: float = 0.0, same_runs: bool = False
-) -> Verdict:
+def judge_relation(left: Estimate, relation: str, right: Estimate, margin: float = 0.0) -> Verdict:
     """A claim of order: agrees or contradicts only where the 95 % interval excludes the other."""
-    gap, half = (paired if same_runs else difference)(left, right)
+    return judge_gap(*difference(left, right), relation, margin)
+
+
+def judge_gap(gap: float, half: float, relation: str, margin: float = 0.0) -> Verdict:
+    """The same where the difference, with its half-width, is known."""
     gain = {">": gap - margin, "<": -gap - margin, "=": gap}[relation]
     return _sided(gain, half, relation, margin)
 
 
 def judge_trend(points: Sequence[Estimate], direction: str) -> Verdict:
     """A claim of trend over an ordered list, by its linear contrast."""
-    slope, half = contrast(points)
+    return judge_slope(*contrast(points), direction)
+
+
+def judge_slope(slope: float, half: float, direction: str) -> Verdict:
+    """The same where the slope per step, with its half-width, is known."""
     return _sided(slope if direction == "rising" else -slope, half, direction, 0.0)
+
+
+def judge_spread(pairs: Sequence[tuple[Estimate, Estimate]], relation: str) -> Verdict:
+    """A claim that runs scatter less (or more) in the first of each pair than in the second."""
+    if any(e.spread_kind != "sample_sd" for pair in pairs for e in pair):
+        return Verdict("unclear", "a single run has no spread")
+    if not all(math.isfinite(e.value) for pair in pairs for e in pair):
+        return Verdict("contradicts", "one side is not a number")
+    share, low, high = share_of_spread(pairs)
+    told = f"{share:.0%} of the scatter over runs, where equals have {low:.0%} to {high:.0%}"
+    if low <= share <= high:
+        return Verdict("unclear", told)
+    return Verdict("agrees" if (share < low) == (relation == "<") else "contradicts", told)
 
 
 def _sided(gain: float, half: float, relation: str, margin: float) -> Verdict:

@@ -62,8 +62,10 @@ class Experiment:
                     return Absence(verdict, block[key][name])
         return None
 
-    def seeds(self, scale: str) -> list[int]:
-        return self._scale(scale).get("seeds", self.data["seeds"])
+    def seeds(self, scale: str, method: str) -> list[int]:
+        """One list for all methods, or lists by method with `others` for the rest."""
+        seeds = self._scale(scale).get("seeds", self.data["seeds"])
+        return seeds if isinstance(seeds, list) else seeds.get(method, seeds["others"])
 
     def runs(self, scale: str) -> Iterator[RunSpec]:
         """Every run of this experiment at this scale; later blocks override earlier ones by name."""
@@ -84,7 +86,7 @@ class Experiment:
                     **(block.get("methods", {}).get(method) or {}),
                     **(block.get("settings", {}).get(setting) or {}),
                 }
-                for seed in self.seeds(scale):
+                for seed in self.seeds(scale, method):
                     yield RunSpec(
                         self.paper, self.name, method, setting, seed, scale, config, resources, module, needs
                     )
@@ -132,6 +134,15 @@ def paper(name: str, root: Path = ROOT) -> Paper:
                             f"{path}, line {line_of(lines, at)}: {key} names {word!r}, which is no method or"
                             f" setting of {experiment}: {nearest(word, known)}"
                         )
+        for at, changes in [((), block), *((("scales", s), c) for s, c in block.get("scales", {}).items())]:
+            seeds = changes.get("seeds", [])
+            for word in seeds if isinstance(seeds, dict) else []:
+                if word not in {*block["methods"], "others"}:
+                    line = line_of(lines, ("experiments", experiment, *at, "seeds", word))
+                    raise HarnessError(
+                        f"{path}, line {line}: seeds names {word!r}, which is no method of {experiment}:"
+                        f" {nearest(word, block['methods'])}"
+                    )
     experiments = {n: Experiment(name, n, b["where"], b) for n, b in data["experiments"].items()}
     return Paper(name, data["title"], data["authors"], data["year"], experiments)
 

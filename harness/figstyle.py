@@ -21,6 +21,12 @@ BLACK, GREY, RULE = "#222222", "#888888", "#BBBBBB"
 COLOURS = {"oracle": BLACK, "#params": GREY, "12 epochs": BLUE}
 COLOURS |= {"d_opt": GREEN, "pruned": BLUE, "full": ORANGE}
 COLOURS |= {"q": SKY, "DDN": VERMILION, "LDN-95": BLUE, "LDN-E": GREEN, "LDN-full": PURPLE}
+# Estimators of generalisation, algorithms that train a super-network, and how its parts are fine-tuned.
+COLOURS |= {"SoTL": BLUE, "TLMini": SKY, "ValAcc": VERMILION, "ValAccMini": ORANGE}
+COLOURS |= {"SoG": GREEN, "SoGN": PURPLE, "Params": GREY}
+COLOURS |= {"SPOS": BLUE, "FairNAS": ORANGE, "MultiPath": GREEN, "Reptile": VERMILION, "Metaprox": PURPLE}
+COLOURS |= {"MultiPath + Metaprox": SKY}
+COLOURS |= {"lr 0.01": VERMILION, "lr 0.001": BLUE, "batch 128": ORANGE, "batch 256": GREEN}
 
 
 def style() -> dict[str, object]:

@@ -27,7 +27,7 @@ def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
     def write(suffix: str, content: str) -> None:
         write_atomic(artefact_file(layout.results, artefact.name, suffix), content)
 
-    stacked, records = rows.collect(artefact.runs(layout.scale, root), layout)
+    stacked, records = rows.collect(artefact.runs(layout.scale, root), layout, artefact.cells)
     rows.write(stacked, layout.rows(artefact.name))
     filled = cells.fill(artefact, stacked, layout.scale, root)
     csv = cells.to_frame(filled).to_csv(index=False, lineterminator="\n", float_format=_digits)

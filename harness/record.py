@@ -119,7 +119,9 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def write_record(run: Run, *, code: str, device: str, threads: int, started: str, seconds: float) -> None:
+def write_record(
+    run: Run, *, code: str, device: str, threads: int, allocator: str, started: str, seconds: float
+) -> None:
     """run.json, last of all and atomically: where it stands, the run is complete."""
     spec = run.spec
     record = {
@@ -134,6 +136,7 @@ def write_record(run: Run, *, code: str, device: str, threads: int, started: str
         "threads": threads,
         "device": device,
         "machine": machine(),
+        "allocator": allocator,
         "started": started,
         "ended": now(),
         "seconds": round(seconds, 3),

@@ -1,10 +1,12 @@
 """Runs → rows: the records of an artefact's runs, stacked. No arithmetic happens here."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from harness.artefacts import Cell
 from harness.experiments import RunSpec
 from harness.files import write_atomic
 from harness.layout import Layout
@@ -13,10 +15,16 @@ from harness.record import read_record
 KEYS = ["experiment", "method", "setting", "seed", "run"]
 
 
-def collect(runs: list[RunSpec], layout: Layout) -> tuple[dict[str, pd.DataFrame], dict[str, dict[str, Any]]]:
-    """`metrics` and every table that the runs left, each with the run's keys in front; and the records."""
+def collect(
+    runs: Sequence[RunSpec], layout: Layout, cells: Sequence[Cell] = ()
+) -> tuple[dict[str, pd.DataFrame], dict[str, dict[str, Any]]]:
+    """`metrics` and every table that the runs left, each with the run's keys in front; and the records.
+
+    Of a table that all of these cells choose from by a column, the rows that one of them chooses.
+    """
     stacks: dict[str, list[pd.DataFrame]] = {}
     records = {}
+    chosen = _chosen(cells)
     for spec in runs:
         folder = layout.run_folder(spec.id)
         record = records[spec.id] = read_record(folder)
@@ -24,11 +32,25 @@ def collect(runs: list[RunSpec], layout: Layout) -> tuple[dict[str, pd.DataFrame
         for file in record["tables"]:
             parts[Path(file).stem] = pd.read_csv(folder / file, keep_default_na=False, na_values=["nan"])
         for name, part in parts.items():
+            for column, values in chosen.get(name, {}).items():
+                if column in part:
+                    part = part[part[column].astype(str).isin(values)]
             keys = dict(
                 zip(KEYS, (spec.experiment, spec.method, spec.setting, spec.seed, spec.id), strict=True)
             )
             stacks.setdefault(name, []).append(part.assign(**keys)[[*KEYS, *part.columns]])
     return {name: pd.concat(parts, ignore_index=True) for name, parts in stacks.items()}, records
+
+
+def _chosen(cells: Sequence[Cell]) -> dict[str, dict[str, set[str]]]:
+    """By table: the columns by which every cell of it chooses, with what one of them chooses there."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for cell in cells:
+        if "table" in cell.select:
+            only = {column: {str(value)} for column, value in cell.select.get("only", {}).items()}
+            known = found.setdefault(cell.select["table"], only)
+            found[cell.select["table"]] = {c: known[c] | only[c] for c in known.keys() & only.keys()}
+    return found
 
 
 def write(rows: dict[str, pd.DataFrame], folder: Path) -> None:

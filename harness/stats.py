@@ -2,18 +2,23 @@
 
 Two sources of noise are kept apart. *Runs* (seeds, repeats): Student's t on their spread. *Units* (the
 architectures that happened to be sampled): bootstrap, the same resample for every run. A difference is
-judged by Welch's t on both sides' standard errors, at 95 %, two-sided.
+judged by Welch's t on both sides' standard errors, at 95 %, two-sided. Numbers of the same runs are
+differenced run by run, and numbers of the same architectures resample by resample.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from scipy import stats
 
+from harness.metrics.resampled import drawn
+
 LEVEL = 0.95
 DRAWS = 500
+MANY = 5_000_000  # resamples are held in memory up to this many numbers
 SPREADS = ("sample_sd", "population_sd", "sem", "t95", "unknown", "bootstrap", "exact", "none")
 
 
@@ -31,6 +36,9 @@ class Estimate:
     units: int = 0  # how many architectures; 0 where none were sampled
     se_per_unit: float = 0.0  # standard error · √units: what a sample of another size would have
     per_run: tuple[float, ...] = ()  # the values that were averaged, in the order of the runs
+    per_draw: tuple[float, ...] = ()  # the value on each resample of the architectures
+    runs: tuple[str, ...] = ()  # of which runs `per_run` is, and
+    architectures: str = ""  # of which architectures `per_draw`; equal in what is compared as pairs
     borrowed: bool = False  # its se_runs is made of the other side's spread, for want of its own
 
     @property
@@ -40,9 +48,7 @@ class Estimate:
     @property
     def half_width(self) -> float:
         """Half of the 95 % interval."""
-        if self.se == 0:
-            return 0.0
-        return quantile(_welch_df([(self.se_runs, self.df), (self.se_units, math.inf)])) * self.se
+        return _half_width([(self.se_runs, self.df), (self.se_units, math.inf)])
 
     @property
     def lo(self) -> float:
@@ -74,25 +80,25 @@ def of_runs(values: Sequence[float]) -> Estimate:
     return Estimate(float(array.mean()), len(array), sd, "sample_sd", se, len(array) - 1, per_run=values)
 
 
-def paired(a: Estimate, b: Estimate) -> tuple[float, float]:
-    """a − b and its 95 % half-width where both are numbers of the same runs, differenced run by run."""
-    over_runs = of_runs([x - y for x, y in zip(a.per_run, b.per_run, strict=True)])
-    return over_runs.value, over_runs.half_width
-
-
 def of_units(
-    statistic: Callable[..., float], runs: Sequence[tuple[np.ndarray, ...]], seed: int = 0, draws: int = DRAWS
+    statistic: Callable[..., float],
+    runs: Sequence[tuple[np.ndarray, ...]],
+    seed: int = 0,
+    draws: int = DRAWS,
+    many: Callable[..., np.ndarray] | None = None,
 ) -> Estimate:
     """A statistic over architectures, averaged over runs that scored the same architectures.
 
-    Each run gives arrays of equal length (scores, truth, …), aligned by architecture.
+    Each run gives arrays of equal length (scores, truth, …), aligned by architecture. `many` is the same
+    statistic on all resamples at once; what is not a number it would not tell.
     """
     units = _size(runs)
     values = [statistic(*arrays) for arrays in runs]
-    rng = np.random.default_rng(seed)
-    resampled = []
-    for _ in range(draws):
-        resampled.append(_mean(statistic, runs, rng.integers(units, size=units)))
+    if many and units * draws <= MANY and not any(np.isnan(a).any() for arrays in runs for a in arrays):
+        resampled = np.mean([many(drawn(units, draws, seed), *arrays) for arrays in runs], axis=0)
+    else:
+        rng = np.random.default_rng(seed)
+        resampled = [_mean(statistic, runs, rng.integers(units, size=units)) for _ in range(draws)]
     se_units = float(np.nanstd(resampled, ddof=1))
     over_runs = of_runs(values)
     several = len(values) > 1
@@ -106,6 +112,8 @@ def of_units(
         se_units,
         units,
         se_units * math.sqrt(units),
+        over_runs.per_run,
+        tuple(map(float, resampled)),
     )
 
 
@@ -159,26 +167,83 @@ def _welch_df(parts: Sequence[tuple[float, float]]) -> float:
 
 
 def difference(a: Estimate, b: Estimate) -> tuple[float, float]:
-    """a − b and the half-width of its 95 % interval, the two being independent."""
-    runs = [(a.se_runs, a.df), (b.se_runs, b.df)]
+    """a − b and the half-width of its 95 % interval."""
     if b.borrowed:  # one spread used twice has the degrees of freedom of one
-        runs = [(math.hypot(a.se_runs, b.se_runs), a.df)]
-    parts = [*runs, (a.se_units, math.inf), (b.se_units, math.inf)]
-    se = math.sqrt(sum(s**2 for s, _ in parts))
-    return a.value - b.value, (0.0 if se == 0 else quantile(_welch_df(parts)) * se)
+        runs = (math.hypot(a.se_runs, b.se_runs), a.df)
+        return a.value - b.value, _half_width([runs, (a.se_units, math.inf), (b.se_units, math.inf)])
+    return combined([1, -1], [a, b])
 
 
 def contrast(estimates: Sequence[Estimate]) -> tuple[float, float]:
     """The linear trend over an ordered list of estimates (slope per step) and its 95 % half-width."""
-    weights = np.arange(len(estimates)) - (len(estimates) - 1) / 2
-    weights = weights / (weights @ weights)
-    slope = sum(w * e.value for w, e in zip(weights, estimates, strict=True))
-    parts = []
-    for w, e in zip(weights, estimates, strict=True):
-        if w != 0:  # the middle one of an odd number says nothing of a slope
-            parts += [(abs(w) * e.se_runs, e.df), (abs(w) * e.se_units, math.inf)]
-    se = math.sqrt(sum(s**2 for s, _ in parts))
-    return slope, (0.0 if se == 0 else quantile(_welch_df(parts)) * se)
+    return combined(slope_weights(len(estimates)), estimates)
+
+
+def slope_weights(n: int) -> list[float]:
+    """What n ordered numbers are weighted with to give the slope of their line."""
+    weights = np.arange(n) - (n - 1) / 2
+    return (weights / (weights @ weights)).tolist()
+
+
+def combined(weights: Sequence[float], estimates: Sequence[Estimate]) -> tuple[float, float]:
+    """Σ weight · estimate and its 95 % half-width: paired where runs or architectures are the same ones."""
+    terms = list(zip(weights, estimates, strict=True))
+    value = sum(w * e.value for w, e in terms)
+    terms = [(w, e) for w, e in terms if w != 0]  # the middle of an odd number says nothing of a slope
+    parts = [_error_of_runs(group) for group in _together(terms, lambda e: e.runs)]
+    parts += [(_error_of_units(group), math.inf) for group in _together(terms, lambda e: e.architectures)]
+    return value, _half_width(parts)
+
+
+Term = tuple[float, Estimate]
+
+
+def _together(terms: Sequence[Term], what: Callable[[Estimate], Hashable]) -> Collection[list[Term]]:
+    """The terms that share it; those that do not name it share nothing."""
+    groups: dict[Hashable, list[Term]] = {}
+    for i, (w, e) in enumerate(terms):
+        groups.setdefault(what(e) or i, []).append((w, e))
+    return groups.values()
+
+
+def _error_of_runs(group: Sequence[Term]) -> tuple[float, float]:
+    if len(group) == 1:
+        ((w, e),) = group
+        return abs(w) * e.se_runs, e.df
+    over_runs = of_runs(sum(w * np.array(e.per_run) for w, e in group))
+    return over_runs.se_runs, over_runs.df
+
+
+def _error_of_units(group: Sequence[Term]) -> float:
+    if len(group) == 1:
+        ((w, e),) = group
+        return abs(w) * e.se_units
+    return float(np.nanstd(sum(w * np.array(e.per_draw) for w, e in group), ddof=1))
+
+
+def _half_width(parts: Sequence[tuple[float, float]]) -> float:
+    """Of the 95 % interval of a sum of independent errors: standard error and degrees of freedom of each."""
+    se = math.sqrt(sum(se**2 for se, _ in parts))
+    return 0.0 if se == 0 else quantile(_welch_df(parts)) * se
+
+
+def share_of_spread(pairs: Sequence[tuple[Estimate, Estimate]]) -> tuple[float, float, float]:
+    """The firsts' share in the squared deviations of runs, on average over pairs; the 95 % range of equals.
+
+    Where two normal samples scatter alike that share has a Beta distribution: an F test for one pair, and for
+    several the evidence of all. Pairs must be of different runs; within one, shared runs make it cautious.
+    """
+    squares = [tuple((e.n - 1) * e.spread**2 for e in pair) for pair in pairs]
+    share = np.mean([a / (a + b) if a + b > 0 else 0.5 for a, b in squares])
+    return float(share), *_shares_of_equals(tuple((a.n, b.n) for a, b in pairs))
+
+
+@cache
+def _shares_of_equals(sizes: tuple[tuple[int, int], ...], draws: int = 20_000) -> tuple[float, float]:
+    rng = np.random.default_rng(0)
+    shares = np.mean([rng.beta((a - 1) / 2, (b - 1) / 2, draws) for a, b in sizes], axis=0)
+    low, high = np.quantile(shares, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
+    return float(low), float(high)
 
 
 def as_reported(
@@ -202,5 +267,5 @@ def as_reported(
     elif ours.spread_kind == "sample_sd" and ours.spread is not None:
         se_runs, df, borrowed = ours.spread / math.sqrt(n), ours.df, True
     se_units = ours.se_per_unit / math.sqrt(units) if units else 0.0
-    sampled = replace(ours, se_units=se_units, units=units)
+    sampled = replace(ours, se_units=se_units, units=units, runs=(), architectures="")
     return replace(sampled, value=value, n=n, spread=spread, se_runs=se_runs, df=df, borrowed=borrowed)

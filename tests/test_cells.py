@@ -12,6 +12,7 @@ from harness import artefacts, cells, rows
 from harness.errors import HarnessError
 from harness.expect import Context
 from harness.layout import Layout
+from harness.tables import Tables
 
 HEAD = tiny.TABLE[: tiny.TABLE.index("cells:")]
 SEEDS = [f"mini/noise/strong/low/s{seed}" for seed in range(3)]
@@ -47,6 +48,11 @@ def test_a_metric_is_averaged_over_seeds(reduced):
     assert e.spread == pytest.approx(math.sqrt(7))
 
 
+def test_the_lowest_of_the_runs_is_one_number_without_an_interval(reduced):
+    e = reduced("metric: mean, reduce: lowest", metrics=[{"mean": v} for v in (4.0, 2.0, 6.0)]).estimate
+    assert (e.value, e.n) == (2, 1) and not math.isfinite(e.se)
+
+
 def test_an_exact_metric_must_be_the_same_in_every_run(reduced):
     assert reduced("metric: n, exact: true", metrics=[{"n": 5}] * 3).estimate.exact
     with pytest.raises(HarnessError, match="one value is wanted and its runs left 2"):
@@ -68,7 +74,7 @@ def test_a_run_that_left_a_metric_twice_does_not_hide_the_one_that_is_no_number(
     edit_record(layout.run_folder(SEEDS[0]), reseal=True, metrics=twice)
     stacked, _ = rows.collect(artefact.runs("smoke", root), layout)
     cell = artefact.cells[0]
-    e = cells.reduce(stacked, cell, artefacts.runs_of(cell, "mini", "smoke", root), Context(), "here")
+    e = cells.reduce(Tables(stacked), cell, artefacts.runs_of(cell, "mini", "smoke", root), Context(), "here")
     assert math.isnan(e.value)
     tiny.forget()
 
@@ -180,6 +186,53 @@ def test_tables_and_columns_that_are_not_there_are_named(reduced):
         reduced("table: vals, reduce: mean, of: p", [scores(0)], runs=1)
     with pytest.raises(HarnessError, match="table 'values' has no column 'q'; it has .*p, t, g"):
         reduced("table: values, reduce: mean, of: q", [scores(0)], runs=1)
+
+
+@pytest.mark.parametrize("way", ["top_k", "improvement, normalised: false"])
+def test_k_may_be_a_share_of_the_architectures(reduced, way):
+    """The best ten of 200 is the best 5 %; of 41 that is three, rounded up."""
+    for n, share, k in ((40, 0.05, 2), (41, 0.05, 3), (40, 0.001, 1), (50, 0.07 / 0.5, 7), (40, 0.99, 40)):
+        select = f"table: values, reduce: {way}, of: p, against: t"
+        asked, plain = (reduced(f"{select}, k: {kept}", [scores(0, n)], runs=1) for kept in (share, k))
+        assert asked.estimate == plain.estimate
+
+
+@pytest.mark.parametrize("k", ["0", "-1", "1.5", "1.0", "-0.1", "true"])
+def test_any_other_k_is_refused_with_its_line(reduced, k):
+    with pytest.raises(
+        HarnessError, match=r"table_1\.yaml, line \d+: .*(share of them below 1|is not of type)"
+    ):
+        reduced(f"table: values, reduce: top_k, of: p, against: t, k: {k}", [scores(0)], runs=1)
+
+
+def test_more_than_all_architectures_cannot_be_chosen(reduced):
+    with pytest.raises(HarnessError, match="r / c: k: 41 of 40 architectures: write a share below 1 instead"):
+        reduced("table: values, reduce: top_k, of: p, against: t, k: 41", [scores(0)], runs=1)
+
+
+def named(seed: int, order: slice = slice(None), truth: float = 0.0) -> dict[str, dict[str, list]]:
+    """Scores of the same ten architectures in every run, in some order."""
+    rng = np.random.default_rng(seed)
+    columns = {"arch": np.arange(10), "p": rng.normal(size=10), "t": np.arange(10) ** 2 + truth}
+    return table(**{name: column[order] for name, column in columns.items()})
+
+
+def test_runs_are_aligned_by_what_tells_architectures_apart(reduced):
+    select = "table: values, reduce: spearman, of: p, against: t"
+    forth = [named(0), named(1), named(2)]
+    back = [named(0), named(1, slice(None, None, -1)), named(2)]
+    paired = f"{select}, paired_by: [arch, t]"
+    assert reduced(paired, back).estimate == reduced(paired, forth).estimate
+    assert reduced(paired, forth).estimate.architectures and not reduced(select, forth).estimate.architectures
+    assert reduced(select, back).estimate.se_units != reduced(select, forth).estimate.se_units
+
+
+def test_runs_of_other_architectures_are_refused(reduced):
+    paired = "table: values, reduce: spearman, of: p, against: t, paired_by: [arch, t]"
+    with pytest.raises(HarnessError, match=r"r / c: its runs rank different architectures \(by arch, t\)"):
+        reduced(paired, [named(0), named(1, truth=0.5), named(2)])
+    with pytest.raises(HarnessError, match="no column 'name' to tell architectures apart by"):
+        reduced(paired.replace("[arch", "[name"), [named(0)], runs=1)
 
 
 def test_a_scaled_down_number_is_shown_and_not_judged(tmp_path):

@@ -37,9 +37,11 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
     "changed",
     [{"seed": 1}, {"config": {"epochs": 4}}, {"scale": "cpu"}, {"module": "harness.metrics.ranking"}],
 )
-def test_another_run_config_scale_or_code_does_not_take_it(tmp_path: Path, changed: dict) -> None:
+def test_another_run_config_scale_or_code_does_not_take_it(tmp_path: Path, changed: dict, capsys) -> None:
     checkpoint(tmp_path).save({"epoch": 2})
     assert checkpoint(tmp_path, **changed).load() is None
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "another configuration" in said and "begins anew" in said
 
 
 def test_another_number_of_threads_does_not_take_it(tmp_path: Path) -> None:

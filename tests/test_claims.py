@@ -55,10 +55,76 @@ def test_a_trend_over_cells(judged):
     assert judged(trend, high_strong=1, high_weak=2.5, low_weak=3).word == "contradicts"
 
 
+def test_a_trend_over_gaps(judged):
+    gaps = "{gap: [[low, strong], [low, weak]]}, {gap: [[high, strong], [low, weak]]}, [high, weak]"
+    values = {"low_strong": 3, "low_weak": 2, "high_strong": 4, "high_weak": 9}
+    assert judged(f"{{trend: rising, over: [{gaps}]}}", **values).word == "agrees"  # 1, 2, 9
+    assert judged(f"{{trend: falling, over: [{gaps}]}}", **values).word == "contradicts"
+    with pytest.raises(HarnessError, match="claims.0.tests.0"):
+        judged("{trend: rising, over: [[low, weak], [low, weak], 3]}", **values)
+
+
+def test_a_trend_over_every_combination(judged):
+    trend = "{trend: rising, each: {r: [low, high], c: [weak, strong]}, over: "
+    values = {"low_weak": 1, "low_strong": 2, "high_weak": 3, "high_strong": 4}
+    assert judged(trend + '["{r}", "{c}"]}', **values) == Verdict("agrees", "by +1")
+    gap = '{gap: [["{r}", "{c}"], [low, weak]]}}'
+    assert judged(trend + gap, **values | {"high_strong": -9}).word == "contradicts"
+    with pytest.raises(HarnessError, match="row 'lov' does not exist"):
+        judged(trend.replace("low", "lov") + '["{r}", "{c}"]}')
+
+
 def test_all_parts_must_hold(judged):
     tests = '{left: [low, weak], relation: ">", right: 0}, {left: [low, weak], relation: ">", right: 9}'
     assert judged(tests, low_weak=10).word == "agrees"
     assert judged(tests, low_weak=5).word == "contradicts"
+
+
+def test_how_far_one_lies_above_another(judged):
+    """The gap between two cells against a number, against another gap, on either side."""
+    values = {"high_strong": 9, "high_weak": 5, "low_strong": 4, "low_weak": 3}
+    gap = "{gap: [[high, strong], [high, weak]]}"
+    assert judged(f'{{left: {gap}, relation: "=", right: 4}}', **values).word == "agrees"
+    other = "{gap: [[low, strong], [low, weak]]}"
+    assert judged(f'{{left: {gap}, relation: "=", right: {other}, margin: 3}}', **values).word == "agrees"
+    verdict = judged(f'{{left: {gap}, relation: ">", right: {other}}}', **values)
+    assert (verdict.word, verdict.reason) == ("agrees", "by +3")
+    assert judged(f'{{left: [low, weak], relation: ">", right: {gap}}}', **values).word == "contradicts"
+    del values["low_weak"]
+    assert judged(f'{{left: {gap}, relation: ">", right: {other}}}', **values).word == "not run"
+
+
+def test_how_far_runs_scatter(judged):
+    calm, wild = of_runs([0.70, 0.71, 0.72]), of_runs([0.5, 0.7, 0.9])
+    spread = '{of: spread, left: [low, strong], relation: "<", right: [low, weak]}'
+    assert judged(spread, low_strong=calm, low_weak=wild).word == "agrees"
+    assert judged(spread, low_strong=wild, low_weak=calm).word == "contradicts"
+    assert judged(spread.replace("<", ">"), low_strong=wild, low_weak=calm).word == "agrees"
+    assert judged(spread, low_strong=of_runs([0.6, 0.7, 0.8]), low_weak=wild).word == "unclear"
+    assert judged(spread, low_strong=of_runs([0.7]), low_weak=wild) == Verdict(
+        "unclear", "a single run has no spread"
+    )
+
+
+def test_a_test_with_each_is_one_per_combination(judged):
+    test = '{each: {r: [low, high]}, left: ["{r}", strong], relation: ">", right: ["{r}", weak]}'
+    values = {"low_strong": 2, "low_weak": 1, "high_strong": 4, "high_weak": 1}
+    assert judged(test, **values) == Verdict("agrees", "low: by +1; high: by +3")
+    assert judged(test, **values | {"high_strong": 0}) == Verdict("contradicts", "high: by -1")
+
+
+def test_what_no_pair_tells_several_may(judged):
+    one, other = of_runs([0.6, 0.7, 0.8]), of_runs([0.3, 0.7, 1.1])
+    pooled = (
+        '{of: spread, each: {r: [low, high]}, left: ["{r}", strong], relation: "<", right: ["{r}", weak]}'
+    )
+    single = '{of: spread, left: [low, strong], relation: "<", right: [low, weak]}'
+    values = {"low_strong": one, "low_weak": other, "high_strong": one, "high_weak": other}
+    assert judged(single, **values).word == "unclear"
+    verdict = judged(pooled, **values)
+    assert verdict.word == "agrees" and verdict.reason.startswith("against weak: 6% of the scatter over runs")
+    del values["high_weak"]
+    assert judged(pooled, **values) == Verdict("not run", "high / weak has no number at this scale")
 
 
 def test_what_was_not_run_is_not_judged(judged):
@@ -89,6 +155,13 @@ def test_a_claim_waits_for_its_scale(judged):
         "{trend: rising}",
         "{margin: 1, right: 3}",
         "{over: [[low, weak], [high, weak], [high, strong]]}",
+        "{of: spread}",
+        '{of: spread, left: [low, weak], relation: "=", right: [high, weak]}',
+        '{of: spread, left: [low, weak], relation: ">", right: 3}',
+        "{each: {r: [low]}, trend: rising}",
+        "{each: {r: [low]}, margin: 1}",
+        "{trend: rising, over: [[low, weak], [high, weak]]}",
+        '{left: {gap: [low, weak]}, relation: ">", right: 3}',
     ],
 )
 def test_a_test_that_says_half_of_it_is_refused_with_its_line(judged, test):
@@ -99,6 +172,8 @@ def test_a_test_that_says_half_of_it_is_refused_with_its_line(judged, test):
 def test_cells_that_do_not_exist_are_refused(judged):
     with pytest.raises(HarnessError, match=r"column 'wek' does not exist: did you mean 'weak'\?"):
         judged('{left: [low, wek], relation: ">", right: 0}')
+    with pytest.raises(HarnessError, match=r"row 'lov' does not exist"):
+        judged('{left: [low, weak], relation: ">", right: {gap: [[low, weak], [lov, weak]]}}')
     with pytest.raises(HarnessError, match=r"row 'lov' does not exist: did you mean 'low'\?"):
         judged("{trend: rising, over: [[low, weak], [lov, weak], [high, weak]]}")
 
@@ -129,7 +204,28 @@ def test_numbers_of_the_same_runs_are_compared_run_by_run():
             Filled("full", "c", full, "", None, Verdict(""), runs),
             Filled("pruned", "c", pruned, "", None, Verdict(""), other_runs),
         ]
-        return claims._test(claim, {(f.row, f.column): f for f in filled}, "smoke").word
+        return claims._test(claim, {(f.row, f.column): claims._of_its_runs(f) for f in filled}, "smoke").word
 
     assert verdict(runs) == "agrees"
     assert verdict(tuple(run.replace("/m/", "/n/") for run in runs)) == "unclear"
+
+
+def test_a_claim_with_each_becomes_one_per_combination(tmp_path):
+    claim = """claims:
+  - id: "{where}-{Which}"
+    each: {where: [low, high], Which: [strong, weak]}
+    text: "{where}: {Which} is above 0."
+    where: here
+    tests: [{left: ["{where}", "{Which}"], relation: ">", right: 0}]
+"""
+    with pytest.raises(HarnessError, match=r"line \d+: claims.0.id"):  # an id is in small letters
+        artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=HEAD + claim))
+    root = tiny.project(tmp_path, TABLE=HEAD + claim.replace("Which", "which"))
+    artefact = artefacts.find("mini/table_1", root)
+    judged = claims.judge_claims(artefact, cells(low_strong=1, low_weak=-1, high_strong=2), "smoke")
+    assert [(c["id"], c["text"], v.word) for c, v in judged] == [
+        ("low-strong", "low: strong is above 0.", "agrees"),
+        ("low-weak", "low: weak is above 0.", "contradicts"),
+        ("high-strong", "high: strong is above 0.", "agrees"),
+        ("high-weak", "high: weak is above 0.", "not run"),
+    ]

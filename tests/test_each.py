@@ -54,6 +54,33 @@ def test_a_mistake_in_such_a_line_is_told_with_its_own_line_of_the_file(tmp_path
         artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=wrong))
 
 
+def test_words_of_a_row_are_replaced_in_its_columns(tmp_path):
+    words = """rows:
+  - {name: plain, words: {where: low, how: strong}, only: {depth: 0}}
+  - {name: other, words: {where: high, how: weak}, setting: low}
+columns:
+  - {name: q, setting: "{where}", method: "{how}", only: {kind: "{where} {depth}"}, words: {where: nowhere}}
+  - {name: fixed, method: weak, setting: high}
+"""
+    text = (TABLE[: TABLE.index("rows:")] + words).replace("method: strong, missing", "missing")
+    artefact = artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=text))
+    chosen = {(c.row, c.column): (c.select["setting"], c.select["method"]) for c in artefact.cells}
+    assert chosen == {
+        ("plain", "q"): ("low", "strong"),
+        ("plain", "fixed"): ("high", "weak"),
+        ("other", "q"): ("low", "weak"),  # the row's own setting decides
+        ("other", "fixed"): ("low", "weak"),
+    }
+    assert artefact.cells[0].select["only"] == {"kind": "low {depth}", "depth": 0}
+    assert "words" not in artefact.cells[0].select
+    wrong = text.replace("how: weak", "how: week")
+    line = wrong[: wrong.index("how: week")].count("\n") + 1
+    with pytest.raises(
+        HarnessError, match=rf"line {line}: method 'week' does not exist: did you mean 'weak'"
+    ):
+        artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=wrong))
+
+
 def test_two_lines_of_one_name_are_refused(tmp_path):
     wrong = TABLE.replace('name: "{where} {depth}"', 'name: "{where}"')
     with pytest.raises(HarnessError, match="rows has 'low' twice"):

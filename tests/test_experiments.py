@@ -152,3 +152,27 @@ def test_every_need_can_be_fetched():
 
     needs = {need for run in REAL.values() for need in run.needs}
     assert needs and needs <= {*TRUTHS, *all_sources()}
+
+
+def test_a_method_can_have_seeds_of_its_own(tmp_path):
+    text = LAYERS.replace("    seeds: [0, 1]\n", "    seeds: {m: [0, 1, 2], others: [4]}\n", 1)
+    tiny.project(tmp_path, EXPERIMENTS=text)
+    (tmp_path / "tables/mini/table_1.yaml").unlink()
+    found = {(run.method, run.seed) for run in experiments.all_runs("paper", tmp_path)}
+    assert found == {("m", 0), ("m", 1), ("m", 2), ("other", 4)}
+    assert {run.seed for run in experiments.all_runs("smoke", tmp_path)} == {7}
+
+
+@pytest.mark.parametrize(
+    ("seeds", "said"),
+    [
+        ("{mm: [0], others: [1]}", "seeds names 'mm', which is no method of one: did you mean 'm'"),
+        ("{m: [0]}", "others"),
+    ],
+)
+def test_seeds_of_an_unknown_method_or_without_the_others_are_refused(tmp_path, seeds, said):
+    tiny.project(tmp_path, EXPERIMENTS=LAYERS.replace("seeds: [0, 1]", f"seeds: {seeds}", 1))
+    (tmp_path / "tables/mini/table_1.yaml").unlink()
+    with pytest.raises(HarnessError) as error:
+        experiments.all_runs("paper", tmp_path)
+    assert said in str(error.value) and "line" in str(error.value)

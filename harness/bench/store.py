@@ -26,7 +26,7 @@ import numpy as np
 from harness.errors import HarnessError
 from harness.files import cache_dir, sha256_of, write_atomic
 
-CONVERTER = 1  # raise it when a converter changes what it writes: older stores are then rebuilt
+CONVERTER = 2  # raise it when a converter changes what it writes: older stores are then rebuilt
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from harness.errors import HarnessError
+
 
 def crop_flip(x: np.ndarray, rng: np.random.Generator, *, pad: int = 4, flip: bool = True) -> np.ndarray:
     """Zero-pad, crop at random back to size, mirror half of the images: CIFAR's usual augmentation."""
@@ -58,3 +60,14 @@ def _squares(
         (slice(max(row, 0), row + size), slice(max(column, 0), column + size))
         for row, column in start.tolist()
     ]
+
+
+def shrink(x: np.ndarray, factor: int) -> np.ndarray:
+    """Means of factor x factor pixels, rounded; the sides must be multiples of the factor."""
+    n, height, width, channels = x.shape
+    if factor == 1:
+        return x
+    if height % factor or width % factor:
+        raise HarnessError(f"images of {height}x{width} cannot be shrunk {factor} times: choose a divisor")
+    blocks = x.reshape(n, height // factor, factor, width // factor, factor, channels)
+    return np.rint(blocks.mean((2, 4), dtype=np.float32)).astype(np.uint8)

@@ -7,22 +7,41 @@ from torch import Tensor, nn
 
 from harness.spaces.nb101 import CLASSES, MODULES, STACKS, STEM, arrays, decode, vertex_channels
 
+# TensorFlow's momentum of 0.997 is the share of the old value, torch's is that of the new one.
+MOMENTUM = 0.003
 
-def conv_bn_relu(inputs: int, outputs: int, kernel: int) -> nn.Sequential:
+
+def norm(
+    channels: int, *, affine: bool = True, track: bool = True, momentum: float = MOMENTUM
+) -> nn.BatchNorm2d:
+    return nn.BatchNorm2d(channels, 1e-5, momentum, affine=affine, track_running_stats=track)
+
+
+def conv_bn_relu(
+    inputs: int,
+    outputs: int,
+    kernel: int,
+    *,
+    affine: bool = True,
+    track: bool = True,
+    momentum: float = MOMENTUM,
+) -> nn.Sequential:
     """Convolution without bias, batch norm, ReLU: in this order, unlike nb201."""
     return nn.Sequential(
         nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False),
-        # TensorFlow's momentum of 0.997 is the share of the old value, torch's is that of the new one.
-        nn.BatchNorm2d(outputs, eps=1e-5, momentum=0.003),
+        norm(outputs, affine=affine, track=track, momentum=momentum),
         nn.ReLU(inplace=True),
     )
 
 
-def operation(op: str, channels: int) -> nn.Module:
+def operation(
+    op: str, channels: int, *, affine: bool = True, track: bool = True, momentum: float = MOMENTUM
+) -> nn.Module:
     """The op of one inner vertex."""
     if op == "maxpool3x3":
         return nn.MaxPool2d(3, stride=1, padding=1)
-    return conv_bn_relu(channels, channels, 3 if op == "conv3x3-bn-relu" else 1)
+    kernel = 3 if op == "conv3x3-bn-relu" else 1
+    return conv_bn_relu(channels, channels, kernel, affine=affine, track=track, momentum=momentum)
 
 
 class Cell(nn.Module):

@@ -2,15 +2,20 @@
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from operator import add
 
+import numpy as np
 from torch import Tensor, nn
 
+from harness.errors import HarnessError
 from harness.spaces.nb201 import EDGES, OPS, digits
 from harness.spaces.nb201_net import Reduction, operation
 
 SKIP, POOL = OPS.index("skip_connect"), OPS.index("avg_pool_3x3")
+Path = tuple[
+    str, ...
+]  # for each searched cell six digits, one per edge: what `choice` makes of an architecture
 
 
 @dataclass(frozen=True)
@@ -27,36 +32,86 @@ class Skeleton:
     pool_counts_padding: bool = False  # uninas does, the benchmark does not
 
 
+def choice(arch: str) -> str:
+    """What every cell of this architecture chooses."""
+    return digits(arch)
+
+
+def uniform(rng: np.random.Generator) -> str:
+    """One of all 15,625 cells, those without any way to the output included."""
+    return "".join(map(str, rng.integers(len(OPS), size=len(EDGES)).tolist()))
+
+
+def connected(rng: np.random.Generator) -> str:
+    """One operation per edge; a node whose edges all drew `none` draws again (xautodl's "urs", sotl D7)."""
+    row = ""
+    for node in (1, 2, 3):
+        drawn = [0] * node
+        while not any(drawn):
+            drawn = rng.integers(len(OPS), size=node).tolist()
+        row += "".join(map(str, drawn))
+    return row
+
+
+def fair(rng: np.random.Generator) -> list[str]:
+    """FairNAS: five cells that use each operation of each edge once (strict fairness, Chu et al. 2019)."""
+    return [
+        "".join(map(str, cell)) for cell in rng.permuted(np.tile(np.arange(5), (6, 1)), axis=1).T.tolist()
+    ]
+
+
+@cache
+def used(row: str, zeros_stay: bool = True) -> frozenset[int]:
+    """The edges that matter: not `none`, with something from the cell's input, on a way to its output.
+
+    What comes behind `none` alone matters too unless zeros stay zeros on their way: a batch norm with a shift
+    or with running statistics turns them into something else.
+    """
+    there = [edge for edge, op in enumerate(row) if op != "0"]
+    reached, needed = {0} if zeros_stay else {0, 1, 2, 3}, {3}
+    for edge in there:  # EDGES are in an order in which sources come first
+        if EDGES[edge][0] in reached:
+            reached.add(EDGES[edge][1])
+    for edge in reversed(there):
+        if EDGES[edge][1] in needed:
+            needed.add(EDGES[edge][0])
+    return frozenset(e for e in there if EDGES[e][0] in reached and EDGES[e][1] in needed)
+
+
 class MixedEdge(nn.ModuleList):
     """All candidate operations of an edge; `forward` runs the chosen one."""
 
-    def forward(self, x: Tensor, choice: int) -> Tensor:
-        return self[choice](x)
+    def forward(self, x: Tensor, chosen: int) -> Tensor:
+        return self[chosen](x)
 
 
 class SuperCell(nn.Module):
-    """Four nodes, six mixed edges."""
+    """Four nodes, six mixed edges.
+
+    What is multiplied by zero in the end is not computed at all. Sums are the same to the last bit; weights
+    there get no gradient instead of a zero one, which only matters before their first gradient (sotl D14).
+    """
 
     def __init__(self, channels: int, skeleton: Skeleton) -> None:
         super().__init__()
+        self.zeros_stay = not (skeleton.affine or skeleton.track)
         self.edges = nn.ModuleList(
             MixedEdge(_candidate(op, channels, skeleton) for op in range(len(OPS))) for _ in EDGES
         )
 
-    def forward(self, x: Tensor, choices: str) -> Tensor:
-        nodes = [x]
+    def forward(self, x: Tensor, row: str) -> Tensor:
+        running, nodes = self.used(row), {0: x}
         for node in (1, 2, 3):
-            nodes.append(
-                reduce(
-                    add,
-                    [
-                        edge(nodes[source], int(choice))
-                        for (source, target), edge, choice in zip(EDGES, self.edges, choices, strict=True)
-                        if target == node
-                    ],
-                )
-            )
-        return nodes[-1]
+            incoming = [
+                self.edges[edge](nodes[EDGES[edge][0]], int(row[edge]))
+                for edge in range(len(EDGES))
+                if edge in running and EDGES[edge][1] == node
+            ]
+            nodes[node] = reduce(add, incoming) if incoming else x * 0.0
+        return nodes[3]
+
+    def used(self, row: str) -> frozenset[int]:
+        return used(row, self.zeros_stay)
 
 
 def _candidate(op: int, channels: int, skeleton: Skeleton) -> nn.Module:
@@ -73,6 +128,7 @@ class SuperNetwork(nn.Module):
     def __init__(self, skeleton: Skeleton) -> None:
         super().__init__()
         c = skeleton.channels
+        self.cells = 3 * skeleton.cells
         self.stem = nn.Sequential(nn.Conv2d(3, c, 3, padding=1, bias=False), nn.BatchNorm2d(c))
         body: list[nn.Module] = []
         for stage in range(3):
@@ -88,15 +144,37 @@ class SuperNetwork(nn.Module):
             nn.Linear(4 * c, skeleton.classes),
         )
 
-    def forward(self, x: Tensor, arch: str) -> Tensor:
-        """One architecture, the same in every cell."""
-        choices = digits(arch)
+    def forward(self, x: Tensor, path: Path) -> Tensor:
+        """Each searched cell as its entry of the path says."""
+        rows = iter(self._checked(path))
         x = self.stem(x)
         for part in self.body:
-            x = part(x, choices) if isinstance(part, SuperCell) else part(x)
+            x = part(x, next(rows)) if isinstance(part, SuperCell) else part(x)
         return self.head(x)
+
+    def live(self, path: Path) -> list[nn.Parameter]:
+        """The weights that this path uses."""
+        rows, found = iter(self._checked(path)), list(self.stem.parameters())
+        for part in self.body:
+            if isinstance(part, SuperCell):
+                row = next(rows)
+                for edge in sorted(part.used(row)):
+                    found += part.edges[edge][int(row[edge])].parameters()
+            else:
+                found += part.parameters()
+        return found + list(self.head.parameters())
+
+    def _checked(self, path: Path) -> Path:
+        if len(path) != self.cells:
+            raise HarnessError(f"a path through {self.cells} cells names {len(path)}: one choice per cell")
+        return path
 
     def parts(self) -> "OrderedDict[str, nn.Module]":
         """stem, 0, 1, …, head: the rows of icw Table 3."""
         cells = ((str(i), part) for i, part in enumerate(self.body))
         return OrderedDict([("stem", self.stem), *cells, ("head", self.head)])
+
+
+def build(channels: int, cells: int, classes: int) -> SuperNetwork:
+    """As xautodl's searches have it: batch statistics only, no scale or shift, biased convolutions."""
+    return SuperNetwork(Skeleton(channels, cells, classes, affine=False, track=False, conv_bias=True))

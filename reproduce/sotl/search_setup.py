@@ -11,14 +11,20 @@ from harness.train import SGD, Adam, architecture_optimiser, learning_rates, sch
 STEPS = 8  # iterations per epoch while reading the schedule: its ends do not depend on their number
 
 
-@dataclass(frozen=True)
-class Config:
-    """What every search of the thesis on one space trains with (Table B.1)."""
+@dataclass(frozen=True, kw_only=True)
+class OneShot:
+    """What every super-network of the thesis on one space trains with (Table B.1)."""
 
     batch_size: int
     weights: SGD
-    architecture: Adam
     one_shot_epochs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(OneShot):
+    """The whole of Table B.1: differentiable search adds its own."""
+
+    architecture: Adam
     darts_epochs: int
 
 

@@ -102,8 +102,9 @@ def nats_run(row: int, run: str, name: int, epochs: int) -> dict[str, object]:
     sets = {"cifar10-valid": ["x-valid", "ori-test"], "cifar10": ["ori-test"]}
     accuracies, losses, times = {}, {}, {}
     for part in sets.get(run, ["x-valid", "x-test", "ori-test"]):
-        # The archive keeps every epoch of ori-test, of the others only the last epoch of the long schedule.
-        kept = range(epochs) if epochs == 12 or part == "ori-test" else [epochs - 1]
+        # Of the long schedule the archive keeps every epoch on one set only, the last epoch on the others.
+        whole = epochs == 12 or part == ("x-valid" if run == "cifar10-valid" else "ori-test")
+        kept = range(epochs) if whole else [epochs - 1]
         for epoch in kept:
             accuracies[f"{part}@{epoch}"] = value(row, run, name, epochs, part, epoch)
             losses[f"{part}@{epoch}"] = value(row, run, name, epochs, part, epoch, "loss")

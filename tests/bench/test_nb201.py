@@ -23,7 +23,7 @@ from bench.made import (
 )
 from support import calling
 
-from harness.bench import catalogue, curve, nats, truth, truths, wheel
+from harness.bench import catalogue, nats, truth, truths, wheel
 from harness.bench import seconds as training_seconds
 from harness.bench.nb201_table import DATASETS
 from harness.errors import HarnessError
@@ -180,52 +180,6 @@ def test_official_records_come_through_nats_bench(made):
             cost = training_seconds("nb201", ARCHS[1], dataset, epochs, source="nb201-nats")
             assert cost.values[0] == pytest.approx(3.0 * epochs)
     assert "2 records" in mean.identity.version and "nats-bench" in mean.identity.version
-
-
-def test_curves_are_the_run_s_own_per_epoch_values(made):
-    write_nats(made / NATS, [1])
-    ask = partial(curve, "nb201", ARCHS[1])
-    found = ask("cifar10", 200, "val", 1, "train_loss")
-    np.testing.assert_array_equal(
-        found.values, [value(1, "cifar10-valid", 888, 200, "train_loss", e) for e in range(200)]
-    )
-    assert found.identity.trials == 1 and "train_loss after each epoch" in found.identity.policy
-    whole = ask("cifar10", 200, "test", 1, "train_loss").values
-    assert whole[0] == value(1, "cifar10", 888, 200, "train_loss", 0) != found.values[0]
-    short = ask("cifar100", 12, "test", 0, "acc").values
-    np.testing.assert_array_equal(short, [value(1, "cifar100", 111, 12, "x-test", e) for e in range(12)])
-    loss = ask("imagenet16-120", 200, "val+test", 2, "loss").values
-    assert loss[7] == value(1, "ImageNet16-120", 999, 200, "ori-test", 7, "loss")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("cifar10", 200, "val", 0, "acc"), "no per-epoch acc of cifar10 val at 200 epochs"),
-        (
-            ("cifar10", 12, "test", 1, "train_loss"),
-            "no per-epoch train_loss of cifar10 test at 12 epochs, trial 1",
-        ),
-        (("cifar10", 90, "val", 0, "train_loss"), "no curve of cifar10 val accuracy at 90 epochs"),
-        (("cifar10", 200, "val", "mean", "train_loss"), r"no curve of .*\(mean\)"),
-        (("cifar10", 200, "val+test", 0, "train_loss"), "no curve of cifar10 val.test"),
-        (("cifar10", 200, "val", 0, "val_acc"), "unknown quantity of a curve 'val_acc'"),
-    ],
-)
-def test_a_curve_that_is_not_held_is_an_error(made, arguments, message):
-    write_nats(made / NATS, [1])
-    with pytest.raises(HarnessError, match=message):
-        curve("nb201", ARCHS[1], *arguments)
-
-
-def test_curves_of_other_cells_sources_and_spaces_are_errors(made):
-    write_nats(made / NATS, [1])
-    with pytest.raises(HarnessError, match=re.escape(f"for {ARCHS[2]}")):
-        curve("nb201", ARCHS[2], "cifar10", 200, "val", 0, "train_loss")
-    with pytest.raises(HarnessError, match="no curves in nb201-table: only nb201-nats"):
-        curve("nb201", ARCHS[1], "cifar10", 200, "val", 0, "train_loss", source="nb201-table")
-    with pytest.raises(HarnessError, match="no curves in nb101 at all"):
-        curve("nb101", "1:", "cifar10", 108, "val", 0, "train_loss")
 
 
 def test_a_partial_archive_answers_only_when_named_and_only_what_it_has(made):

@@ -3,12 +3,17 @@
 import csv
 import gzip
 import hashlib
+import itertools
+from collections import defaultdict
 
 import numpy as np
+import pytest
 from support import real_data
 
 from harness.bench import catalogue, curve, nats, nb201_table, truth, truths, wheel
 from harness.bench import seconds as training_seconds
+from harness.bench.identity import QUANTITIES
+from harness.errors import HarnessError
 
 NATS = "benchmarks/nb201/NATS-tss-v1_0-3ffb9-simple"
 TABLE = "benchmarks/nb201/nb201.csv.gz"
@@ -89,15 +94,29 @@ def test_real_table_and_wheel_agree_on_every_cell(real, real_wheel):
 
 
 def test_real_curves_are_the_flattened_ones(real):
-    """nats_sample_curves.csv.gz was flattened from the same records, by other code."""
+    """nats_sample_curves.csv.gz was flattened from the same records, by other code; its gaps are theirs."""
     real_data(NATS)
+    runs = defaultdict(list)
     with gzip.open(real_data("benchmarks/nb201/nats_sample_curves.csv.gz"), "rt") as file:
-        rows = [row for row in csv.DictReader(file) if row["arch_index"] == "11"]
-    arch = "|nor_conv_3x3~0|+|nor_conv_3x3~0|avg_pool_3x3~1|+|none~0|nor_conv_3x3~1|avg_pool_3x3~2|"
-    for split, run in (("val", "cifar10-valid"), ("test", "cifar10")):
-        for hp, name, trial in (("200", "888", 1), ("12", "111", 0)):
-            mine = [r for r in rows if (r["hp"], r["dataset"], r["seed"]) == (hp, run, name)]
-            for quantity in ("train_loss", "train_acc"):
-                expected = [float(row[quantity]) for row in sorted(mine, key=lambda row: int(row["epoch"]))]
-                found = curve("nb201", arch, "cifar10", int(hp), split, trial, quantity)
-                np.testing.assert_array_equal(found.values, expected)
+        for row in sorted(csv.DictReader(file), key=lambda row: int(row["epoch"])):
+            runs[int(row["arch_index"]), row["dataset"], int(row["hp"])].append(row)
+    same = refused = 0
+    for cell, (dataset, splits), epochs in itertools.product(REAL_CELLS, nats.SPLITS.items(), (12, 200)):
+        for split, quantity in itertools.product(splits, QUANTITIES):
+            run, part = nats.run_and_set(dataset, split)
+            column = quantity if quantity.startswith("train") else f"{quantity}_{part}"
+            rows = runs[cell, run, epochs]
+            for trial, name in enumerate(sorted({row["seed"] for row in rows})):
+                theirs = [row[column] for row in rows if row["seed"] == name]
+                assert len(theirs) == epochs and theirs[-1]
+                asked = (cell, dataset, epochs, split, trial, quantity)
+                if all(theirs):
+                    np.testing.assert_array_equal(curve("nb201", *asked).values, [float(v) for v in theirs])
+                    same += 1
+                else:
+                    assert not any(theirs[:-1])  # the last epoch only
+                    with pytest.raises(HarnessError, match=f"no per-epoch {quantity} of {dataset} {split}"):
+                        curve("nb201", *asked)
+                    refused += 1
+    # Per cell: 8 splits of 3 seeds, and 9 of 12 epochs; no accuracy and loss of 2 sets' val and test at 200.
+    assert refused == 3 * (2 * 2 * 3 * 2) and same + refused == 3 * (8 * 3 + 9) * len(QUANTITIES)

@@ -5,7 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from harness.data.transform import crop, crop_flip, cutout, cutout_mask
+from harness.data.transform import crop, crop_flip, cutout, cutout_mask, shrink
+from harness.errors import HarnessError
 
 
 def images(n=7, height=8, width=8, channels=3):
@@ -87,3 +88,16 @@ def _seconds(do):
     start = time.perf_counter()
     do()
     return time.perf_counter() - start
+
+
+def test_shrinking_averages_blocks_and_rounds():
+    x = np.zeros((1, 4, 4, 1), np.uint8)
+    x[0, :2, :2, 0] = [[1, 2], [2, 2]]
+    x[0, 2:, 2:, 0] = 255
+    assert shrink(x, 2)[0, :, :, 0].tolist() == [[2, 0], [0, 255]]
+    assert shrink(x, 1) is x
+
+
+def test_what_does_not_divide_is_not_shrunk():
+    with pytest.raises(HarnessError, match="28x28 cannot be shrunk 3 times"):
+        shrink(np.zeros((1, 28, 28, 1), np.uint8), 3)

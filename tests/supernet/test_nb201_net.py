@@ -7,14 +7,19 @@ import torch
 from harness.errors import HarnessError
 from harness.spaces import nb201
 from harness.spaces.nb201_net import network
-from harness.supernet.nb201_net import Skeleton, SuperNetwork
+from harness.supernet.nb201_net import Skeleton, SuperNetwork, choice, connected, fair, uniform, used
+from harness.supernet.sampling import drawing, whole
 
 SMALL = {"channels": 4, "cells": 2}
-ARCHS = [nb201.from_digits(row) for row in ("012344", "333333", "100020", "433210", "111111")]
+ARCHS = [nb201.from_digits(row) for row in ("012344", "333333", "100020", "433210", "111111", "003001")]
 
 
 def images(n: int = 3, side: int = 16) -> torch.Tensor:
     return torch.randn(n, 3, side, side, generator=torch.Generator().manual_seed(1))
+
+
+def path(net: SuperNetwork, arch: str) -> tuple[str, ...]:
+    return whole(choice(arch), net.cells)
 
 
 def copied(net: SuperNetwork, arch: str, skeleton: Skeleton) -> torch.nn.Module:
@@ -42,19 +47,21 @@ def copied(net: SuperNetwork, arch: str, skeleton: Skeleton) -> torch.nn.Module:
 
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("track", [False, True])
 @pytest.mark.parametrize("training", [True, False])
-def test_an_architecture_is_its_stand_alone_network(arch, affine, training):
+def test_an_architecture_is_its_stand_alone_network(arch, affine, track, training):
     torch.manual_seed(0)
-    skeleton = Skeleton(**SMALL, affine=affine, conv_bias=affine)
+    skeleton = Skeleton(**SMALL, affine=affine, track=track, conv_bias=affine)
+
     net = SuperNetwork(skeleton)
     with torch.no_grad():
         for _ in range(2):  # so that the running statistics are not the initial ones
-            net(images(), ARCHS[0])
+            net(images(), path(net, ARCHS[0]))
     alone = copied(net, arch, skeleton)
     for module in (net, alone):
         module.train(training)
     with torch.no_grad():
-        ours = net(images(), arch)
+        ours = net(images(), path(net, arch))
         assert torch.equal(ours, alone(images()))
     assert ours.shape == (3, 10)
     if training:
@@ -63,7 +70,7 @@ def test_an_architecture_is_its_stand_alone_network(arch, affine, training):
 
 def test_only_the_chosen_operations_get_gradients():
     net = SuperNetwork(Skeleton(**SMALL, affine=True))
-    net(images(), nb201.from_digits("233111")).sum().backward()
+    net(images(), ("233111",) * net.cells).sum().backward()
     cell = net.body[0]
     chosen = {(0, 2), (1, 3), (2, 3)}
     for e, edge in enumerate(cell.edges):
@@ -75,7 +82,7 @@ def test_only_the_chosen_operations_get_gradients():
 def test_two_architectures_differ():
     net = SuperNetwork(Skeleton(**SMALL)).eval()
     with torch.no_grad():
-        outputs = [net(images(), arch) for arch in ARCHS]
+        outputs = [net(images(), path(net, arch)) for arch in ARCHS]
     assert all(not torch.equal(outputs[0], other) for other in outputs[1:])
 
 
@@ -125,7 +132,78 @@ def test_statistics_are_kept_or_not():
 
 def test_what_is_no_architecture_is_refused():
     with pytest.raises(HarnessError):
-        SuperNetwork(Skeleton(**SMALL))(images(), "012345")
+        choice("012345")
     rng = np.random.default_rng(0)
     for arch in nb201.SPACE.sample(3, rng):
-        assert SuperNetwork(Skeleton(channels=2, cells=1, classes=7))(images(), arch).shape == (3, 7)
+        net = SuperNetwork(Skeleton(channels=2, cells=1, classes=7))
+        assert net(images(), path(net, arch)).shape == (3, 7)
+
+
+def test_used_edges_by_going_through_all_ways():
+    """Against every path from input to output, for all 15,625 cells."""
+    ways = [(3,), (0, 4), (1, 5), (0, 2, 5)]  # edges of 0→3, 0→1→3, 0→2→3, 0→1→2→3
+    for row in map(nb201.digits, nb201.SPACE.enumerate()):
+        open_ways = [way for way in ways if all(row[edge] != "0" for edge in way)]
+        assert used(row) == frozenset(edge for way in open_ways for edge in way), row
+
+
+def test_zeros_that_a_shift_would_move_are_computed():
+    """Behind `none` a batch norm with a shift gives a constant, not nothing."""
+    assert used("003001") == frozenset()
+    assert used("003001", zeros_stay=False) == {2, 5}
+
+
+def test_live_weights_are_those_with_a_gradient():
+    rng = np.random.default_rng(0)
+    for round in range(16):
+        net = SuperNetwork(Skeleton(**SMALL, track=round % 2 == 0))
+        here = tuple(uniform(rng) for _ in range(net.cells))
+        net(images(), here).square().sum().backward()
+        touched = {id(p) for p in net.parameters() if p.grad is not None}
+        assert {id(p) for p in net.live(here)} == touched
+
+
+def test_a_path_of_the_wrong_length_is_refused():
+    net = SuperNetwork(Skeleton(**SMALL))
+    with pytest.raises(HarnessError, match="through 6 cells names 5"):
+        net(images(), ("333333",) * 5)
+    with pytest.raises(HarnessError, match="through 6 cells names 5"):
+        net.live(("333333",) * 5)
+
+
+def test_a_node_never_draws_nothing_but_none():
+    rng = np.random.default_rng(0)
+    rows = [connected(rng) for _ in range(4000)]
+    assert all(set(row[a:b]) != {"0"} for row in rows for a, b in ((0, 1), (1, 3), (3, 6)))
+    share = np.mean([row[3] == "0" for row in rows])
+    assert abs(share - (1 / 5 - 1 / 125) / (1 - 1 / 125)) < 0.02  # P(none | not all three none)
+
+
+def test_uniform_draws_reach_every_operation_and_the_empty_cell():
+    rng = np.random.default_rng(0)
+    counts = np.zeros((6, 5))
+    for _ in range(5000):
+        for edge, op in enumerate(uniform(rng)):
+            counts[edge, int(op)] += 1
+    assert abs(counts / 5000 - 0.2).max() < 0.025
+
+
+def test_fair_cells_use_each_operation_once_per_edge():
+    rng = np.random.default_rng(0)
+    draws = [fair(rng) for _ in range(50)]
+    for cells in draws:
+        assert len(cells) == 5
+        assert all({cell[edge] for cell in cells} == set("01234") for edge in range(6))
+    assert any(len(set(cell)) > 1 for cells in draws for cell in cells)  # edges are permuted on their own
+
+
+def test_drawings_share_cells_or_do_not():
+    import harness.supernet.nb201_net as space
+
+    rng = np.random.default_rng(0)
+    per_cell = drawing(space, "per_cell", 1, 15)(rng)
+    shared = drawing(space, "shared", 4, 15)(rng)
+    fairly = drawing(space, "fair", 1, 15)(rng)
+    assert [len(d) for d in (per_cell, shared, fairly)] == [1, 4, 5]
+    assert len(set(per_cell[0])) > 5
+    assert all(len(set(one)) == 1 and len(one) == 15 for one in shared + fairly)

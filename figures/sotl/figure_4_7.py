@@ -1,0 +1,28 @@
+"""Figure 4.7: correlation and top 10 for several learning rates and batch sizes of fine-tuning."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from harness.figstyle import COLOURS, GREY, WIDE, band
+
+SERIES = ("lr 0.01", "lr 0.001", "batch 128", "batch 256")
+LABELS = {"correlation": "Spearman correlation", "top 10": "true accuracy of the top 10, %"}
+
+
+def draw(cells: pd.DataFrame, figure: Figure) -> None:
+    figure.set_size_inches(WIDE, 2.8)
+    panels = figure.subplots(1, 2)
+    points = cells.dropna(subset=["value"]).assign(x=lambda c: c["row"].astype(int))
+    for axes, (what, label) in zip(panels, LABELS.items(), strict=True):
+        for name in SERIES:
+            mine = points[points["column"] == f"{what} {name}"]
+            if len(mine):
+                batch = " (batch 64)" if name.startswith("lr") else " (lr 0.01)"
+                band(axes, mine, COLOURS[name], name + batch)
+        params = points[points["column"] == f"{what} Params"].sort_values("x")
+        if len(params):
+            axes.plot(params["x"], params["value"], color=COLOURS["Params"], linestyle=":", label="Params")
+        if not axes.lines:
+            axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes)
+        axes.set(xlabel="minibatches of fine-tuning", ylabel=label)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)

@@ -1,0 +1,54 @@
+"""Figure 4.8: top 10, mean training loss, and the loss of two groups of architectures; two learning rates."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from harness.figstyle import COLOURS, GREY, WIDE, band
+
+SETS = {"imagenet16-120": "ImageNet16-120", "cifar10": "CIFAR-10"}
+LABELS = (
+    "true accuracy of\nthe top 10, %",
+    "training loss, all",
+    "training loss, best (solid)\nand median (dashed) 10 %",
+)
+
+
+def draw(cells: pd.DataFrame, figure: Figure) -> None:
+    figure.set_size_inches(WIDE, 5.4)
+    panels = figure.subplots(3, 2, sharex="col")
+    points = cells.dropna(subset=["value"]).assign(x=lambda c: c["row"].astype(int))
+    for column, (name, title) in zip(panels.T, SETS.items(), strict=True):
+        column[0].set_title(title)
+        mine = points[points["column"].str.startswith(name)]
+        for axes, lines in zip(column, _lines(name), strict=True):
+            if mine.empty:
+                axes.text(
+                    0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes
+                )
+                axes.set(xticks=[], yticks=[])
+            else:
+                _panel(axes, mine, lines)
+        column[-1].set_xlabel("minibatches of fine-tuning")
+    for axes, label in zip(panels[:, 0], LABELS, strict=True):
+        axes.set_ylabel(label)
+    drawn = max((axes.get_legend_handles_labels() for axes in panels[1]), key=lambda legend: len(legend[1]))
+    figure.legend(*drawn, loc="outside lower center", ncols=2)
+
+
+def _lines(name: str) -> list[dict[str, tuple[str, str]]]:
+    """For each panel: column → learning rate and line style."""
+    rates = ("lr 0.01", "lr 0.001")
+    styles = {"top": "-", "median": "--"}
+    return [
+        {f"{name} top 10 {rate}": (rate, "-") for rate in rates},
+        {f"{name} loss all {rate}": (rate, "-") for rate in rates},
+        {f"{name} loss {group} {rate}": (rate, style) for rate in rates for group, style in styles.items()},
+    ]
+
+
+def _panel(axes: Axes, points: pd.DataFrame, lines: dict[str, tuple[str, str]]) -> None:
+    for column, (rate, style) in lines.items():
+        mine = points[points["column"] == column]
+        if len(mine):
+            band(axes, mine, COLOURS[rate], rate, linestyle=style)

@@ -1,0 +1,71 @@
+"""Statistics of ranking.py on many resamples of the architectures at once.
+
+A resample is how often it drew each architecture: `counts` has a line per architecture and a column per
+resample. The results are those of the plain functions on the drawn architectures, but for the last digits.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+
+@lru_cache(maxsize=4)
+def drawn(units: int, draws: int, seed: int) -> np.ndarray:
+    """`draws` resamples with replacement of `units` architectures, the same for every cell."""
+    picks = np.random.default_rng(seed).integers(units, size=(draws, units))
+    counts = np.zeros((units, draws))
+    np.add.at(counts, (picks, np.arange(draws)[:, None]), 1)
+    counts.flags.writeable = False
+    return counts
+
+
+def spearman(counts: np.ndarray, prediction: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    return _of_ranks(counts, _ranks(counts, prediction), _ranks(counts, truth))
+
+
+def partial_spearman(
+    counts: np.ndarray, prediction: np.ndarray, truth: np.ndarray, given: np.ndarray
+) -> np.ndarray:
+    x, y, z = (_ranks(counts, values) for values in (prediction, truth, given))
+    xy, xz, yz = _of_ranks(counts, x, y), _of_ranks(counts, x, z), _of_ranks(counts, y, z)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (xy - xz * yz) / np.sqrt((1 - xz**2) * (1 - yz**2))
+
+
+def top_k(counts: np.ndarray, prediction: np.ndarray, truth: np.ndarray, k: int) -> np.ndarray:
+    """Of a group of equal predictions as much as still has room, at the group's mean truth."""
+    order, starts, _ = _groups(-np.asarray(prediction, float))
+    sizes = _sums(counts[order], starts)
+    sums = _sums((counts * np.asarray(truth, float)[:, None])[order], starts)
+    room = np.clip(k - (np.cumsum(sizes, axis=0) - sizes), 0, sizes)
+    return np.einsum("ij,ij->j", room, sums / np.maximum(sizes, 1)) / k
+
+
+def _groups(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The ascending order, where in it each group of equal values starts, and each value's group."""
+    order = np.argsort(values, kind="stable")
+    new = np.append(True, values[order][1:] != values[order][:-1])
+    group = np.empty(len(values), int)
+    group[order] = np.cumsum(new) - 1
+    return order, np.flatnonzero(new), group
+
+
+def _sums(ordered: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Over each group of equal values; most often each is alone."""
+    return ordered if len(starts) == len(ordered) else np.add.reduceat(ordered, starts, axis=0)
+
+
+def _ranks(counts: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The mid-rank that each architecture has in each resample."""
+    order, starts, group = _groups(np.asarray(values, float))
+    sizes = _sums(counts[order], starts)
+    return (np.cumsum(sizes, axis=0) - (sizes - 1) / 2)[group]
+
+
+def _of_ranks(counts: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Pearson's correlation of mid-ranks, whose mean is (n + 1) / 2 whatever is tied."""
+    n = counts.sum(axis=0)
+    centre = n * ((n + 1) / 2) ** 2
+    ab, aa, bb = (np.einsum("ij,ij,ij->j", counts, x, y) - centre for x, y in ((a, b), (a, a), (b, b)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return ab / np.sqrt(aa * bb)

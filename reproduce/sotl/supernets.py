@@ -1,0 +1,158 @@
+"""Super-networks of the thesis and their training (sections 3.4 and 4.2)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from harness.batches import Batches
+from harness.checkpoint import Checkpoint
+from harness.errors import HarnessError
+from harness.record import Run
+from harness.supernet import darts_net, nb1shot1_net, nb201_net, sampling
+from harness.supernet.training import Batch, Method, adapt, descend, passes
+from harness.train import learning_rates, schedule, weight_optimiser
+from reproduce.sotl.search_setup import OneShot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(OneShot, Method):
+    """How a super-network is built and trained."""
+
+    space: str
+    channels: int
+    cells: int  # searched cells per stage; of the DARTS space in all
+    image_passes: int | None = None  # forward and backward passes in all, instead of epochs (D16)
+    amp: bool = False
+    device: str = "cpu"
+
+
+def of_space(config: Training, classes: int) -> tuple[nn.Module, sampling.Choices]:
+    """The super-network over a space, and what draws from that space."""
+    channels, cells = config.channels, config.cells
+    match config.space:
+        case "nb201":
+            return nb201_net.build(channels, cells, classes), nb201_net
+        case "darts":
+            return darts_net.SuperNetwork(darts_net.Skeleton(channels, cells, classes)), darts_net
+        case "nb1shot1-1" | "nb1shot1-2" | "nb1shot1-3":
+            number = int(config.space[-1])
+            skeleton = nb1shot1_net.Skeleton(channels, cells, classes)
+            return nb1shot1_net.SuperNetwork(number, skeleton), nb1shot1_net.Choices(number)
+    raise HarnessError(f"no super-network of the thesis is over {config.space!r}: see section 3.2.1")
+
+
+def build(run: Run, config: Training, classes: int) -> tuple[nn.Module, sampling.Choices]:
+    """Freshly initialised from a stream of its own."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(run.stream("weights").integers(2**63)))
+        network, choices = of_space(config, classes)
+    return network.to(config.device, memory_format=torch.channels_last), choices
+
+
+class Trainer:
+    """A training whose every minibatch follows from its number, so that it can stop and go on anywhere."""
+
+    def __init__(
+        self, run: Run, config: Training, network: nn.Module, choices: sampling.Choices, images: Batches
+    ) -> None:
+        self.run, self.config, self.network, self.images = run, config, network, images
+        self.draw = sampling.drawing(choices, config.sampling, config.paths, network.cells)
+        self.per_epoch = -(-len(images) // config.batch_size)
+        drawn = len(self.draw(run.stream("number of paths")))
+        self.passes_each = passes(config, drawn)
+        self.total = self.per_epoch * config.one_shot_epochs
+        if config.image_passes is not None:
+            self.total = max(1, config.image_passes // self.passes_each)
+        self.rates = self._rates()
+        self.step = 0
+        self.order: tuple[int, np.ndarray] | None = None  # of the current epoch
+        self.losses: list[float] = []
+        self.optimiser = self._optimiser(self.rates[0])
+
+    def train(self, checkpoint: Checkpoint, kept: dict) -> None:
+        """To the end, from where `kept` left off."""
+        if kept:
+            self._load(kept)
+        while self.step < self.total:
+            self._one()
+            self.run.progress(self.step, self.total, "step of training")
+            if checkpoint.due:
+                checkpoint.save({"training": self._state()})
+
+    def _one(self) -> None:
+        config, epoch = self.config, self.step // self.per_epoch
+        if config.in_tasks and self.step % self.per_epoch == 0:
+            # The author makes this optimiser anew each epoch and never tells it of the schedule (NOTES D8).
+            self.optimiser = self._optimiser(self.rates[self.step])
+        elif not config.in_tasks:
+            for group in self.optimiser.param_groups:
+                group["lr"] = self.rates[self.step]
+        rng = self.run.stream(f"paths {self.step}")
+        if config.in_tasks:
+            batches = self._batches(epoch)
+            loss = adapt(
+                self.network, self.optimiser, lambda: self.draw(rng), batches, config, amp=config.amp
+            )
+        else:
+            batch = self._batch(self.step)
+            loss = descend(self.network, self.optimiser, self.draw(rng), batch, config, amp=config.amp)
+        if not np.isfinite(loss):
+            raise HarnessError(
+                f"{self.run.spec.id}: the super-network's loss became {loss} at step {self.step} of"
+                f" {self.total}: lower weights.lr_max"
+            )
+        self.losses.append(loss)
+        self.step += 1
+
+    def _batches(self, epoch: int) -> Iterator[Batch]:
+        """This step's minibatch; a task that wants more of them gets others of the same epoch."""
+        yield self._batch(self.step)
+        rng = self.run.stream(f"minibatches of task {self.step}")
+        while True:
+            yield self._batch(epoch * self.per_epoch + int(rng.integers(self.per_epoch)))
+
+    def _batch(self, step: int) -> Batch:
+        epoch, place = divmod(step, self.per_epoch)
+        if self.order is None or self.order[0] != epoch:
+            drawn = self.run.stream(f"order of epoch {epoch}").permutation(len(self.images))
+            self.order = (epoch, drawn)
+        order = self.order[1]
+        size = self.config.batch_size
+        return self.images.take(
+            order[place * size : (place + 1) * size], self.run.stream(f"crops of step {step}")
+        )
+
+    def _rates(self) -> list[float]:
+        """The learning rate of every step, as the schedule of Table B.1 steps it."""
+        dummy = weight_optimiser(nn.Linear(1, 1), self.config.weights)
+        return learning_rates(dummy, schedule(dummy, self.config.weights, 1, self.total), self.total)
+
+    def _optimiser(self, rate: float) -> torch.optim.Optimizer:
+        weights = self.config.weights
+        optimiser = weight_optimiser(self.network, weights)
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+            if self.config.in_tasks:
+                group["nesterov"] = False
+                group["momentum"] = weights.momentum if self.config.inner_momentum else 0.0
+        return optimiser
+
+    def _state(self) -> dict:
+        return {
+            "step": self.step,
+            "losses": self.losses,
+            "network": self.network.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "touched": [p.grad is not None for p in self.network.parameters()],
+        }
+
+    def _load(self, kept: dict) -> None:
+        self.step, self.losses = kept["step"], list(kept["losses"])
+        self.network.load_state_dict(kept["network"])
+        self.optimiser.load_state_dict(kept["optimiser"])
+        for parameter, touched in zip(self.network.parameters(), kept["touched"], strict=True):
+            if touched:  # a zero gradient moves a weight on, none does not (D14)
+                parameter.grad = torch.zeros_like(parameter)

@@ -1,0 +1,60 @@
+"""Statistics of many resamples at once, against the plain ones on what each resample drew."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.metrics import ranking, resampled
+
+UNITS, DRAWS = 30, 40
+
+
+def made(seed: int, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    prediction, truth, given_ = rng.normal(size=(3, UNITS))
+    if kind == "ties":
+        prediction, truth, given_ = np.round(prediction), np.round(2 * truth), np.round(given_)
+    if kind == "diverged":  # the worst score that there is, of several architectures
+        prediction[rng.random(UNITS) < 0.3] = -np.inf
+    return prediction, truth, given_
+
+
+def picks(seed: int = 0) -> np.ndarray:
+    """One resample after the other, as the plain bootstrap draws them."""
+    rng = np.random.default_rng(seed)
+    return np.array([rng.integers(UNITS, size=UNITS) for _ in range(DRAWS)])
+
+
+def test_resamples_are_those_of_the_plain_bootstrap():
+    counts = resampled.drawn(UNITS, DRAWS, 3)
+    assert [np.bincount(pick, minlength=UNITS).tolist() for pick in picks(3)] == counts.T.tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        counts[0, 0] = 1  # every cell shares them
+
+
+@pytest.mark.parametrize("kind", ["plain", "ties", "diverged"])
+@pytest.mark.parametrize("name", ["spearman", "partial_spearman", "top_k"])
+def test_the_same_as_one_by_one(name, kind):
+    for seed in range(5):
+        prediction, truth, held = made(seed, kind)
+        columns = (prediction, truth, held) if name == "partial_spearman" else (prediction, truth)
+        more = (7,) if name == "top_k" else ()
+        found = getattr(resampled, name)(resampled.drawn(UNITS, DRAWS, 0), *columns, *more)
+        plain = getattr(ranking, name)
+        known = [plain(*(column[pick] for column in columns), *more) for pick in picks()]
+        np.testing.assert_allclose(found, known, rtol=1e-12, atol=1e-13)
+
+
+def test_a_constant_side_has_no_correlation():
+    counts, varied = resampled.drawn(UNITS, DRAWS, 0), np.arange(UNITS)
+    assert np.isnan(resampled.spearman(counts, np.ones(UNITS), varied)).all()
+    assert np.isnan(resampled.partial_spearman(counts, varied, -varied, np.ones(UNITS))).all()
+
+
+@given(st.integers(1, UNITS), st.lists(st.integers(0, 3), min_size=UNITS, max_size=UNITS))
+def test_top_k_shares_ties_out_evenly(k, scores):
+    prediction, truth = np.array(scores), np.linspace(0, 1, UNITS)
+    found = resampled.top_k(resampled.drawn(UNITS, DRAWS, 0), prediction, truth, k)
+    known = [ranking.top_k(prediction[pick], truth[pick], k) for pick in picks()]
+    np.testing.assert_allclose(found, known, rtol=1e-12)

@@ -1,0 +1,283 @@
+"""A one-shot run from end to end on made-up images: its tables, its going on, what it refuses."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from harness import checkpoint as checkpoints
+from harness.errors import HarnessError
+from harness.experiments import RunSpec
+from harness.record import Run
+from harness.settings import build
+from harness.spaces.nb201 import SPACE, from_digits
+from reproduce.sotl import candidates, one_shot, supernets
+
+TINY = {
+    "space": "nb201",
+    "dataset": "made-up",
+    "channels": 4,
+    "cells": 1,
+    "batch_size": 8,
+    "one_shot_epochs": 1,
+    "weights": {"lr_max": 0.025, "lr_min": 0.001, "momentum": 0.9, "weight_decay": 5e-4, "nesterov": True},
+    "division": "halves",
+    "image_passes": 8,
+    "sampling": "per_cell",
+    "truth_dataset": "cifar10",
+    "truth_epochs": 200,
+    "truth_split": "test",
+    "truth_trials": "mean",
+    "truth_source": "made-up",
+    "architectures": 5,
+    "finetunes": [{"lr": 0.01, "batch": 8, "updates": 4}, {"lr": 0.001, "batch": 16, "updates": 2}],
+    "val_batch": 4,
+    "val_every": 2,
+    "val_images": 12,
+    "val_at_once": 6,
+    "whole_every": 4,
+}
+TABLES = ("training", "minibatch", "whole", "groups", "architectures")
+
+
+@pytest.fixture(autouse=True)
+def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Images of noise, and a truth that is the number of parameters."""
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 256, (64, 8, 8, 3), dtype=np.uint8), rng.integers(0, 10, 64)
+    card = SimpleNamespace(title="noise", classes=10, identity=SimpleNamespace(sha256="0"))
+    monkeypatch.setattr(one_shot, "load", lambda name, part: SimpleNamespace(x=x, y=y, card=card))
+    monkeypatch.setattr(candidates, "truths", known_of(set()))
+
+
+def known_of(unknown: set[str]):
+    def truths(space, archs, *asked, source):
+        missing = [arch for arch in archs if arch in unknown]
+        if missing:
+            raise HarnessError(f"the source has no {missing[0]}")
+        values = 90 + SPACE.params_of(archs, "cifar10") / 1e6
+        return SimpleNamespace(values=values, identity={"source": source})
+
+    return truths
+
+
+def a_run(folder: Path, seed: int = 0, **changed: object) -> tuple[Run, one_shot.Config]:
+    config = {**TINY, **changed}
+    spec = RunSpec(
+        "sotl", "one_shot", "m", "s", seed, "smoke", config, {"threads": 1}, "reproduce.sotl.one_shot"
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    return Run(spec, folder), build(one_shot.Config, config, spec.id)
+
+
+def done(folder: Path, seed: int = 0, **changed: object) -> Run:
+    run, config = a_run(folder, seed, **changed)
+    one_shot.run(run, config)
+    return run
+
+
+def table(run: Run, name: str) -> pd.DataFrame:
+    return pd.read_csv(run.folder / f"{name}.csv")
+
+
+def metrics(run: Run) -> dict[str, float]:
+    return {m.name: m.value for m in run.metrics}
+
+
+def test_tables_have_a_row_per_way_step_and_architecture(tmp_path):
+    run = done(tmp_path)
+    training = table(run, "training")
+    counts = training.groupby("finetune").size()
+    assert counts.to_dict() == {"lr0.01-b8": 5 * 5, "lr0.001-b16": 3 * 5}
+    assert table(run, "minibatch").groupby("finetune")["step"].unique().map(list).to_dict() == {
+        "lr0.01-b8": [0, 2, 4],
+        "lr0.001-b16": [0, 2],
+    }
+    assert sorted(table(run, "whole")["step"].unique()) == [0, 4]
+    first = training[(training["step"] == 0) & (training["finetune"] == "lr0.01-b8")]
+    assert (first["sotl"] == first["tlmini"]).all() and (first["sotl"] == -first["loss"]).all()
+    architectures = table(run, "architectures")
+    assert (
+        np.allclose(first["truth"], architectures["truth"]) and (architectures["outcome"] == "ranked").all()
+    )
+    assert metrics(run)["passes"] == 8 and metrics(run)["diverged"] == 0
+
+
+def test_groups_are_means_of_the_truly_best_and_middle(tmp_path):
+    run = done(tmp_path, architectures=20)
+    groups, training = table(run, "groups"), table(run, "training")
+    here = training[(training["step"] == 2) & (training["finetune"] == "lr0.01-b8")]
+    ordered = here.sort_values("truth", ascending=False)["loss"].to_numpy()
+    found = groups[(groups["step"] == 2) & (groups["finetune"] == "lr0.01-b8")].set_index("group")["loss"]
+    assert found["all"] == pytest.approx(ordered.mean())
+    assert found["top"] == pytest.approx(ordered[:2].mean())
+    assert found["median"] == pytest.approx(ordered[9:11].mean())
+
+
+@pytest.mark.parametrize("when", ["step of training", "fine-tuned architecture"])
+@pytest.mark.parametrize("after", [1, 3, 4])
+@pytest.mark.parametrize("kind", [{}, {"inner_steps": 2, "proximal": 1.0}])
+def test_a_killed_run_goes_on_to_the_same_tables(tmp_path, monkeypatch, when, after, kind):
+    whole = done(tmp_path / "whole", **kind)
+    monkeypatch.setattr(checkpoints.Checkpoint, "due", property(lambda self: True))
+    run, config = a_run(tmp_path / "killed", **kind)
+
+    def kill(step: int, total: int, unit: str) -> None:
+        if (step, unit) == (after, when):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "progress", kill)
+    with pytest.raises(KeyboardInterrupt):
+        one_shot.run(run, config)
+    again = done(tmp_path / "killed", **kind)
+    for name in TABLES:
+        assert (again.folder / f"{name}.csv").read_bytes() == (whole.folder / f"{name}.csv").read_bytes(), (
+            name
+        )
+    assert metrics(again) == metrics(whole)
+    assert not (again.folder / "checkpoint").exists()
+
+
+def test_what_was_done_is_not_done_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints.Checkpoint, "due", property(lambda self: True))
+    run, config = a_run(tmp_path)
+    stop = {"at": 7}
+    original, calls = one_shot.fine_tune, []
+
+    def counted(*args, **words):
+        calls.append(1)
+        if len(calls) == stop["at"]:
+            raise KeyboardInterrupt
+        return original(*args, **words)
+
+    monkeypatch.setattr(one_shot, "fine_tune", counted)
+    with pytest.raises(KeyboardInterrupt):
+        one_shot.run(run, config)
+    stop["at"] = 0
+    monkeypatch.setattr(supernets, "descend", None)  # the training is over: it must not be called
+    done(tmp_path)
+    assert len(calls) == 7 + (10 - 6)
+
+
+def test_every_super_network_ranks_the_same_architectures(tmp_path):
+    first, second = done(tmp_path / "0", seed=0), done(tmp_path / "1", seed=1)
+    names = [table(run, "architectures")["architecture"].tolist() for run in (first, second)]
+    assert names[0] == names[1]
+    assert table(first, "training")["sotl"].tolist() != table(second, "training")["sotl"].tolist()
+    other = done(tmp_path / "2", drawn_with=1)
+    assert table(other, "architectures")["architecture"].tolist() != names[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "each"),
+    [
+        ({}, 1),
+        ({"sampling": "fair"}, 5),
+        ({"paths": 4, "sampling": "shared"}, 4),
+        ({"inner_steps": 4}, 4),
+        ({"paths": 4, "sampling": "shared", "inner_steps": 4}, 16),
+    ],
+)
+def test_a_budget_in_passes_is_the_same_compute_for_every_method(tmp_path, method, each):
+    run, config = a_run(tmp_path, image_passes=80, **method)
+    train, _, classes = one_shot.image_parts(run, config)
+    trainer = supernets.Trainer(run, config, *supernets.build(run, config, classes), train)
+    assert (trainer.passes_each, trainer.total) == (each, 80 // each)
+    run, config = a_run(tmp_path, image_passes=None, one_shot_epochs=3, **method)
+    trainer = supernets.Trainer(run, config, *supernets.build(run, config, classes), train)
+    assert trainer.total == 3 * 4  # 32 training images in batches of 8
+
+
+def test_the_schedule_and_the_optimiser_are_those_of_table_b_1(tmp_path):
+    run, config = a_run(tmp_path, image_passes=80)
+    train, _, classes = one_shot.image_parts(run, config)
+    trainer = supernets.Trainer(run, config, *supernets.build(run, config, classes), train)
+    expected = [0.001 + 0.024 * (1 + np.cos(np.pi * step / 80)) / 2 for step in range(80)]
+    assert trainer.rates[:80] == pytest.approx(expected)
+    trainer.train(checkpoints.Checkpoint(run), {})
+    group = trainer.optimiser.param_groups[0]
+    assert group["lr"] == trainer.rates[79] and group["nesterov"] and group["weight_decay"] == 5e-4
+
+
+def test_within_tasks_the_rate_is_that_of_the_epochs_start_without_nesterov(tmp_path):
+    """D8: the author makes the optimiser anew each epoch and does not attach it to the schedule."""
+    run, config = a_run(tmp_path, image_passes=80, inner_steps=2)
+    train, _, classes = one_shot.image_parts(run, config)
+    trainer = supernets.Trainer(run, config, *supernets.build(run, config, classes), train)
+    seen = []
+    for _ in range(10):
+        trainer._one()
+        group = trainer.optimiser.param_groups[0]
+        seen.append(group["lr"])
+        assert not group["nesterov"] and group["momentum"] == 0.9
+    assert seen == [trainer.rates[0]] * 4 + [trainer.rates[4]] * 4 + [trainer.rates[8]] * 2
+
+
+def test_fine_tuning_minibatches_are_the_same_for_every_architecture(tmp_path, monkeypatch):
+    seen: dict[int, list] = {}
+    original = one_shot.fine_tune
+
+    def watched(network, path, batches, setup, *rest, **words):
+        seen.setdefault(setup.batch, []).append([x.clone() for x, _ in batches])
+        return original(network, path, batches, setup, *rest, **words)
+
+    monkeypatch.setattr(one_shot, "fine_tune", watched)
+    done(tmp_path)
+    for handed in seen.values():
+        assert len(handed) == 5
+        assert all(torch.equal(a, b) for other in handed for a, b in zip(other, handed[0], strict=True))
+    assert not torch.equal(seen[8][0][0], seen[8][0][1])
+
+
+def test_architectures_that_cannot_be_ranked_are_marked_and_the_others_ranked(tmp_path, monkeypatch):
+    good = [from_digits(row) for row in ("333333", "222222", "141414")]
+    without = from_digits("444444")
+    listed = tmp_path / "list.txt"
+    listed.write_text("\n".join([good[0], "|conv~0|", good[1], without, "", good[2]]))
+    monkeypatch.setattr(candidates, "truths", known_of({without}))
+    run = done(tmp_path / "run", listed=str(listed))
+    found = table(run, "architectures").set_index("architecture")["outcome"]
+    assert [found[arch] for arch in good] == ["ranked"] * 3
+    assert "nodes" in found["|conv~0|"] and found[without] == f"the source has no {without}"
+    assert metrics(run)["architectures"] == 3 and metrics(run)["refused"] == 2
+    assert table(run, "training")["arch"].nunique() == 3
+
+
+@pytest.mark.parametrize("text", [None, "", "nonsense\n"])
+def test_a_list_without_two_architectures_is_one_sentence(tmp_path, text):
+    listed = tmp_path / "list.txt"
+    if text is not None:
+        listed.write_text(text)
+    with pytest.raises(HarnessError) as error:
+        done(tmp_path / "run", listed=str(listed))
+    assert "\n" not in str(error.value)
+    assert ("cannot be read" if text is None else "two architectures at least") in str(error.value)
+
+
+def test_a_diverging_fine_tuning_is_marked_and_ranked_last(tmp_path):
+    run = done(
+        tmp_path, finetunes=[{"lr": 1e18, "batch": 8, "updates": 4}, {"lr": 0.001, "batch": 8, "updates": 4}]
+    )
+    wild = table(run, "training").query("finetune == 'lr1e+18-b8' and step == 4")
+    calm = table(run, "training").query("finetune == 'lr0.001-b8' and step == 4")
+    assert np.isinf(wild["sotl"]).any() and np.isfinite(calm["sotl"]).all()
+    assert metrics(run)["diverged"] >= 1
+    assert table(run, "architectures")["outcome"].str.contains("diverged").any()
+    assert np.isfinite(table(run, "whole").query("finetune == 'lr0.001-b8'")["valacc"]).all()
+
+
+def test_a_super_network_that_diverges_is_one_sentence(tmp_path):
+    weights = {**TINY["weights"], "lr_max": 1e20}
+    with pytest.raises(HarnessError, match=r"loss became (nan|inf) at step \d+ of 8: lower weights.lr_max"):
+        done(tmp_path, weights=weights)
+
+
+def test_a_space_without_operations_on_edges_refuses_strict_fairness():
+    from harness.supernet import sampling
+
+    space = SimpleNamespace(uniform=lambda rng: "x")
+    with pytest.raises(HarnessError, match="strict fairness needs operations on edges"):
+        sampling.drawing(space, "fair", 1, 9)
