@@ -2,11 +2,25 @@
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from harness.figstyle import COLOURS, GREY
+from harness.figstyle import COLOURS, GREY, WIDE
 
 LINES = {"Params": ":", "TLMini": "-", "ValAccMini": "-"}  # their intervals are in the cells only
+
+
+def four_panels(cells: pd.DataFrame, figure: Figure, names: tuple[str, ...], titles: dict[str, str]) -> None:
+    """Two by two panels of curves over epochs, by the prefix of their rows; one legend below."""
+    figure.set_size_inches(WIDE, 4.6)
+    handles, labels = [], []
+    for axes, (prefix, title) in zip(figure.subplots(2, 2).flat, titles.items(), strict=True):
+        axes.set_title(title)
+        if estimators(axes, cells, names, prefix):
+            axes.set(xlabel="epoch", ylabel="Spearman correlation")
+            drawn = axes.get_legend_handles_labels()
+            handles, labels = max((handles, labels), drawn, key=lambda legend: len(legend[1]))
+    figure.legend(handles, labels, loc="outside lower center", ncols=6)
 
 
 def estimators(axes: Axes, cells: pd.DataFrame, names: tuple[str, ...], prefix: str) -> bool:

@@ -3,8 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import WIDE
-from harness.figstyle_curves import estimators
+from harness.figstyle_curves import four_panels
 
 NAMES = ("SoTL", "SoTL, all epochs", "TLMini", "ValAcc", "ValAccMini", "Params")
 PANELS = {
@@ -16,13 +15,4 @@ PANELS = {
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:
-    figure.set_size_inches(WIDE, 4.6)
-    panels = figure.subplots(2, 2)
-    handles, labels = [], []
-    for axes, (prefix, title) in zip(panels.flat, PANELS.items(), strict=True):
-        axes.set_title(title)
-        if estimators(axes, cells, NAMES, prefix):
-            axes.set(xlabel="epoch", ylabel="Spearman correlation")
-            drawn = axes.get_legend_handles_labels()
-            handles, labels = max((handles, labels), drawn, key=lambda legend: len(legend[1]))
-    figure.legend(handles, labels, loc="outside lower center", ncols=6)
+    four_panels(cells, figure, NAMES, PANELS)
