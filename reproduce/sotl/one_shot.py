@@ -137,7 +137,7 @@ class Scorer:
 
         def validate(step: int) -> None:
             if step % config.val_every == 0:
-                batch = self.minis[step // config.val_every]
+                batch = self.minis[step // config.val_every % len(self.minis)]  # and from the start again
                 minis.append(accuracy(self.network, path, [batch], amp=config.amp))
             if step % config.whole_every == 0:
                 found = [accuracy(self.network, path, part, amp=config.amp) for part in self._wholes()]

@@ -281,3 +281,9 @@ def test_a_space_without_operations_on_edges_refuses_strict_fairness():
     space = SimpleNamespace(uniform=lambda rng: "x")
     with pytest.raises(HarnessError, match="strict fairness needs operations on edges"):
         sampling.drawing(space, "fair", 1, 9)
+
+
+def test_fewer_validation_images_than_minibatches_are_gone_through_again(tmp_path):
+    """Once an IndexError: eleven minibatches were wanted of images for three."""
+    run = done(tmp_path, held_images=6, finetunes=[{"lr": 0.01, "batch": 8, "updates": 6}])
+    assert sorted(table(run, "minibatch")["step"].unique()) == [0, 2, 4, 6]
