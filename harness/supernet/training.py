@@ -24,7 +24,6 @@ class Method:
     )
     same_batch: bool = True  # all inner steps on one minibatch
     outer_lr: float = 1.0  # how far to follow the task's weights; 1 = there is no way back (sotl D8)
-    inner_momentum: bool = True  # False: a task's steps are plain gradient descent
     proximal: float = 0.0  # Metaprox' lambda
     squared: bool = (
         True  # lambda/2 times the squared norm, as run; False: times the norm, as written (sotl D9)
@@ -93,8 +92,6 @@ def adapt(
     """The steps within one task, and the step towards where they led; the mean of their losses."""
     parameters = list(network.parameters())
     start = [p.detach().clone() for p in parameters]
-    if not method.inner_momentum:
-        optimiser.state.clear()
     paths, batch, losses = draw(), next(batches), []
     for step in range(method.inner_steps):
         if step:

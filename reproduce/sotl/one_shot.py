@@ -80,10 +80,11 @@ def image_parts(run: Run, config: Config) -> tuple[Batches, Batches, int]:
     parts = split(config.division, len(divided.y))
     kept = parts.train if config.divides == "train" else np.arange(len(images.y))
     kept = kept[: config.train_images]
-    x, pad = shrink(images.x[kept], config.shrink), 4 // config.shrink
+    x = shrink(images.x[kept], config.shrink)
     pixels = Pixels.of(x)
-    train = Batches(x, images.y[kept], pixels, config.device, pad)
-    validating = parts.val[: config.held_images]
+    train = Batches(x, images.y[kept], pixels, config.device, pad=x.shape[1] // 8)
+    # Each super-network has its own order, so that ValAccMini and ValAcc have the noise of their images.
+    validating = run.stream("validation order").permutation(parts.val)[: config.held_images]
     held_x = shrink(divided.x[validating], config.shrink)
     held = Batches(held_x, divided.y[validating], pixels, config.device)
     return train, held, card.classes
@@ -185,7 +186,7 @@ class Scorer:
                     row = [named[name] for name in OF_TRAINING]
                     training.append([setup.name, step, arch, *row, params[arch], truth[arch]])
                 for group, members in _groups(truth).items():
-                    losses = scores[members, step, 0]
+                    losses = scores[members, max(0, step - 9) : step + 1, 0]
                     finite = losses[np.isfinite(losses)]
                     mean = finite.mean() if len(finite) else math.inf
                     groups.append([setup.name, step, group, mean])

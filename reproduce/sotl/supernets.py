@@ -64,8 +64,10 @@ class Trainer:
         drawn = len(self.draw(run.stream("number of paths")))
         self.passes_each = passes(config, drawn)
         self.total = self.per_epoch * config.one_shot_epochs
+        self.held_for = self.per_epoch  # steps for which tasks keep a learning rate
         if config.image_passes is not None:
             self.total = max(1, config.image_passes // self.passes_each)
+            self.held_for = max(1, round(self.total / config.one_shot_epochs))  # as many plateaus (D16)
         self.rates = self._rates()
         self.step = 0
         self.order: tuple[int, np.ndarray] | None = None  # of the current epoch
@@ -84,7 +86,7 @@ class Trainer:
 
     def _one(self) -> None:
         config, epoch = self.config, self.step // self.per_epoch
-        if config.in_tasks and self.step % self.per_epoch == 0:
+        if config.in_tasks and self.step % self.held_for == 0:
             # The author makes this optimiser anew each epoch and never tells it of the schedule (NOTES D8).
             self.optimiser = self._optimiser(self.rates[self.step])
         elif not config.in_tasks:
@@ -137,7 +139,6 @@ class Trainer:
             group["lr"] = rate
             if self.config.in_tasks:
                 group["nesterov"] = False
-                group["momentum"] = weights.momentum if self.config.inner_momentum else 0.0
         return optimiser
 
     def _state(self) -> dict:

@@ -1,8 +1,5 @@
 """Each way to train a super-network against its formula, written out."""
 
-import copy
-from itertools import repeat
-
 import pytest
 import torch
 from torch.nn import functional
@@ -103,7 +100,7 @@ def test_true_reptile_goes_part_of_the_way_of_one_architecture():
     net, reference = small(), small()
     start = weights(reference)
     several = [batch(seed) for seed in range(4)]
-    method = Method(inner_steps=4, redraw=False, same_batch=False, outer_lr=0.25, inner_momentum=False)
+    method = Method(inner_steps=4, redraw=False, same_batch=False, outer_lr=0.25)
     drawn = iter([paths(net, ROWS[1])])  # a second draw would fail
     adapt(net, sgd(net, momentum=0), lambda: next(drawn), iter(several), method)
     optimiser = sgd(reference, momentum=0)
@@ -112,17 +109,6 @@ def test_true_reptile_goes_part_of_the_way_of_one_architecture():
     expected = [s + 0.25 * (w - s) for s, w in zip(start, weights(reference), strict=True)]
     assert close(weights(net), expected)
     assert not close(weights(net), weights(reference))
-
-
-def test_a_task_without_momentum_begins_at_rest():
-    net = small()
-    optimiser = sgd(net)
-    method = Method(inner_steps=2, inner_momentum=False)
-    adapt(net, optimiser, lambda: paths(net, ROWS[0]), repeat(batch()), method)
-    first = copy.deepcopy(net)
-    adapt(net, optimiser, lambda: paths(net, ROWS[0]), repeat(batch()), method)
-    adapt(first, sgd(first), lambda: paths(first, ROWS[0]), repeat(batch()), method)
-    assert close(weights(net), weights(first))
 
 
 def test_metaprox_stays_nearer_to_its_start_than_reptile():
