@@ -118,7 +118,7 @@ def test_groups_are_means_of_the_truly_best_and_middle(tmp_path):
     assert found["median"] == pytest.approx(ordered[9:11].mean())
 
 
-def test_every_super_network_validates_on_images_of_its_own_order(tmp_path):
+def test_every_super_network_validates_in_an_order_of_its_own(tmp_path):
     parts = [one_shot.image_parts(*a_run(tmp_path, seed=seed))[1] for seed in (0, 0, 1)]
     assert np.array_equal(parts[0].x, parts[1].x) and not np.array_equal(parts[0].x, parts[2].x)
     assert sorted(parts[0].y.tolist()) == sorted(parts[2].y.tolist())
@@ -290,9 +290,8 @@ def test_a_diverging_fine_tuning_is_marked_and_ranked_last(tmp_path):
 
 
 def test_a_super_network_that_diverges_is_one_sentence(tmp_path):
-    weights = {**TINY["weights"], "lr_max": 1e20}
     with pytest.raises(HarnessError, match=r"loss became (nan|inf) at step \d+ of 8: lower weights.lr_max"):
-        done(tmp_path, weights=weights)
+        done(tmp_path, weights={**TINY["weights"], "lr_max": 1e20})
 
 
 def test_fewer_validation_images_than_minibatches_are_gone_through_again(tmp_path):
