@@ -25,7 +25,8 @@ def _posterior(axes: Axes, cells: pd.DataFrame) -> None:
     q, exact = _of(cells, "q", "d"), _of(cells, "exact posterior", "d")
     bars = axes.bar(q["x"], q["value"], color=COLOURS["q"], width=0.8, label="q(d)")
     step = axes.step(exact["x"], exact["value"], where="mid", color=BLACK, lw=0.7, label="exact posterior")[0]
-    axes.set(xlabel="d (no. active blocks)", ylabel="q(d)", xlim=(-1, 51), ylim=(0, 1.6 * q["value"].max()))
+    highest = max(q["value"].max(), exact["value"].max())
+    axes.set(xlabel="d (no. active blocks)", ylabel="q(d)", xlim=(-1, 51), ylim=(0, 1.1 * highest))
     test = _twin(axes)
     ddn = _of(cells, "DDN", "d")
     line = band(test, ddn[ddn["x"] <= 50], COLOURS["DDN"], "DDN")

@@ -43,7 +43,7 @@ def _panel(axes: Axes, mine: pd.DataFrame, quantity: str, series: tuple[str, ...
     for name in series:
         line = mine[mine["column"] == f"{name} {quantity}"].dropna(subset=["value"]).sort_values("D")
         if quantity != "depth":
-            line = line[line["D"] > 0]  # without blocks: far off, and the same network for all
+            line = line[line["D"] > 0]  # without blocks: far off
         if len(line):
             drawn = True
             axes.errorbar(
