@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -86,8 +87,8 @@ def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[
     return sorted(changes + _claims(name, layout, find), key=str)
 
 
-def _by_place(cells: pd.DataFrame) -> dict[tuple[str, str], pd.Series]:
-    return {(c["row"], c["column"]): c for _, c in cells.iterrows()}
+def _by_place(cells: pd.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(c["row"], c["column"]): c for c in cells.to_dict("records")}
 
 
 def _free(artefact: artefacts.Artefact, layout: Layout, root: Path) -> set[tuple[str, str]]:
@@ -104,7 +105,7 @@ def _free(artefact: artefacts.Artefact, layout: Layout, root: Path) -> set[tuple
     return clocks if then <= now and now <= then else {(c.row, c.column) for c in artefact.cells}
 
 
-def _cell(before: pd.Series, after: pd.Series, free: bool = False) -> list[str]:
+def _cell(before: dict[str, Any], after: dict[str, Any], free: bool = False) -> list[str]:
     """What changed. Where the value is `free`, only what is exact or has an interval is held to it."""
     found = []
     free = free and before["n"] > 0 and before["spread_kind"] != "exact"
@@ -128,7 +129,7 @@ def _cell(before: pd.Series, after: pd.Series, free: bool = False) -> list[str]:
     return found + ([drift] if drift else [])
 
 
-def _drift(before: pd.Series, after: pd.Series) -> str:
+def _drift(before: dict[str, Any], after: dict[str, Any]) -> str:
     """A number with an interval may move inside the wider of the two; any other must stay."""
     old, new = before["value"], after["value"]
     if old == new or (math.isnan(old) and math.isnan(new)):
@@ -147,7 +148,7 @@ def _claims(name: str, layout: Layout, find: str) -> list[Change]:
     for base in (layout.published, layout.results):
         path = artefact_file(base, name, ".claims.csv")
         frame = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame()
-        read[base] = {c["id"]: c for _, c in frame.iterrows()}
+        read[base] = {c["id"]: c for c in frame.to_dict("records")}
     before, after = read[layout.published], read[layout.results]
     changes = []
     for claim in before.keys() | after.keys():

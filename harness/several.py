@@ -10,12 +10,15 @@ from harness.yamlfile import Lines
 def expanded(data: dict[str, Any], lines: Lines) -> tuple[dict[str, Any], Lines]:
     """Lines and claims with `each` become one per combination, the last word running fastest."""
     data, lines = dict(data), dict(lines)
+    inside: dict[tuple, Lines] = {}  # the lines of each row, column or claim, found in one go
+    for path, n in lines.items():
+        inside.setdefault(path[:2], {})[path[2:]] = n
     for key in ("rows", "columns", "claims"):
         several, at = [], []
         for i, line in enumerate(data.get(key, [])):
             for one in each(line):
                 several.append(one | {"id": _slug(one["id"])} if key == "claims" else one)
-                at.append({k[2:]: n for k, n in lines.items() if k[:2] == (key, i)})
+                at.append(inside.get((key, i), {}))
         data[key] = several
         lines |= {(key, i, *rest): n for i, there in enumerate(at) for rest, n in there.items()}
     return data, lines
