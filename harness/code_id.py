@@ -58,7 +58,6 @@ def closure(module: str, root: Path = ROOT) -> frozenset[str]:
     return frozenset(seen)
 
 
-@cache
 def _path(name: str, root: Path) -> Path | None:
     base = root.joinpath(*name.split("."))
     for path in (base.with_suffix(".py"), base / "__init__.py"):
