@@ -279,7 +279,7 @@ SLOW = {"torch", "torchvision", "sklearn", "onnxruntime", "matplotlib", "seaborn
 
 @pytest.mark.parametrize("command", ["find Table", "plan", "status", "data list", "bench list", "check"])
 def test_a_question_is_answered_at_once(command):
-    """In this very checkout, whatever it holds: about a second, at most three on a machine with other work."""
+    """In this very checkout, whatever it holds: about a second, at most three on a busy machine."""
     seconds = []
     for _ in range(3):
         begun = time.perf_counter()
