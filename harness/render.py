@@ -61,7 +61,9 @@ def caption(artefact: Artefact, scale: str, cells: pd.DataFrame, truths: list[st
     if data.get("caption"):
         parts.append(data["caption"].strip())
     runs = {run for text in made["runs"] for run in text.split()}
-    parts.append(f"Scale {scale}, {len(runs)} run{'s' if len(runs) != 1 else ''}.")
+    behind = sorted({int(n) for n in made["n"] if n > 0})
+    each = f", n = {behind[0]}{f' to {behind[-1]}' if len(behind) > 1 else ''} per number" if behind else ""
+    parts.append(f"Scale {scale}, {len(runs)} run{'s' if len(runs) != 1 else ''}{each}.")
     kinds = {
         "sample_sd": "sample standard deviation over runs or repeats",
         "bootstrap": "standard error, bootstrap over architectures",
