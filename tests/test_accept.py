@@ -24,9 +24,7 @@ from harness.make import outputs
 
 @pytest.fixture
 def layout(tmp_path):
-    root = tiny.project(tmp_path)
-    tiny.run_all(root)
-    yield tiny.make_all(root)
+    yield tiny.made(tmp_path)
     tiny.forget()
 
 

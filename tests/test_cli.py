@@ -279,7 +279,7 @@ SLOW = {"torch", "torchvision", "sklearn", "onnxruntime", "matplotlib", "seaborn
 
 @pytest.mark.parametrize("command", ["find Table", "plan", "status", "data list", "bench list", "check"])
 def test_a_question_is_answered_at_once(command):
-    """In this very checkout, whatever it holds: about a second, at most three on a busy machine."""
+    """In this very checkout, whatever it holds; the best of three, because the machine has other work."""
     seconds = []
     for _ in range(3):
         begun = time.perf_counter()
@@ -288,10 +288,10 @@ def test_a_question_is_answered_at_once(command):
         )
         seconds.append(time.perf_counter() - begun)
         assert done.returncode == 0, done.stderr
-        if seconds[-1] < 3.0:
+        if seconds[-1] < 1.5:
             break
     print(f"{command}: {min(seconds):.2f} s")
     loaded = set(done.stdout.splitlines()[-1].removeprefix("loaded:").split())
     forbidden = SLOW if command == "check" else SLOW | {"pandas", "scipy"}
     assert "harness" in loaded and not loaded & forbidden
-    assert min(seconds) < 3.0
+    assert min(seconds) < 1.5

@@ -17,9 +17,7 @@ AGAIN = "make it again with `snakemake mini_table_1 --config scale=smoke`"
 
 @pytest.fixture
 def layout(tmp_path):
-    root = tiny.project(tmp_path)
-    tiny.run_all(root)
-    yield tiny.make_all(root)
+    yield tiny.made(tmp_path)
     tiny.forget()
 
 

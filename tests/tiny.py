@@ -130,6 +130,13 @@ def edit(root: Path, path: str, old: str, new: str) -> Path:
     return write(root, path, text.replace(old, new))
 
 
+def made(folder: Path) -> Layout:
+    """The project with its runs done and its table made; `forget` afterwards."""
+    root = project(folder)
+    run_all(root)
+    return make_all(root)
+
+
 def forget() -> None:
     """Empty the caches that assume that files do not change while a process lives."""
     for cached in (

@@ -19,15 +19,11 @@ class Method:
     sampling: How = "shared"
     paths: int = 1  # per gradient: their losses are averaged (MultiPath); FairNAS takes one per operation
     inner_steps: int = 1  # more than one: steps within a task (Reptile, Metaprox)
-    redraw: bool = (
-        True  # new paths at every inner step, as the author ran it; False: a task is an architecture
-    )
+    redraw: bool = True  # new paths at every inner step (sotl D8); False: a task is one architecture
     same_batch: bool = True  # all inner steps on one minibatch
     outer_lr: float = 1.0  # how far to follow the task's weights; 1 = there is no way back (sotl D8)
     proximal: float = 0.0  # Metaprox' lambda
-    squared: bool = (
-        True  # lambda/2 times the squared norm, as run; False: times the norm, as written (sotl D9)
-    )
+    squared: bool = True  # lambda/2 times the squared norm, as run; False: the norm, as written (sotl D9)
     zero_grad: bool = True  # unsampled weights get zero gradients and keep moving (D14); False: they rest
 
     @property
