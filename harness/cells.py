@@ -57,7 +57,7 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
         span=_span(artefact, cell.column),
     )
     where = f"{artefact.name}: {cell.row} / {cell.column}"
-    if "missing" in cell.select and _is_missing(rows, cell, runs):
+    if "missing" in cell.select and _is_missing(rows, cell, runs, where):
         verdict = Verdict("not run", cell.select["missing"])
         return Filled(cell.row, cell.column, None, "", cell.reported, verdict, ())
     if cell.select.get("reduce") == "text":
@@ -181,14 +181,20 @@ def _frame(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> pd.Data
     return frame
 
 
-def _is_missing(rows: Tables, cell: Cell, runs: list[RunSpec]) -> bool:
-    """Whether none of the runs left such rows; a table or column that does not exist is still an error."""
+def _is_missing(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> bool:
+    """Whether none of the runs left such rows; a table, column or text that no run has is still an error."""
     table = cell.select.get("table", "metrics")
     if table not in rows.frames:
         return False
     only = cell.select.get("only", {}) if "table" in cell.select else {"name": cell.select.get("metric")}
-    there = rows.frames[table].columns
-    return rows.rows(table, runs, {c: value for c, value in only.items() if c in there}).empty
+    only = {column: value for column, value in only.items() if column in rows.frames[table]}
+    if not rows.rows(table, runs, only).empty:
+        return False
+    # A grid may end earlier at a scale; a name that no run has is a slip of the pen.
+    names = {column: value for column, value in only.items() if not is_number(str(value))}
+    if not rows.rows(table, runs, {}).empty and rows.rows(table, runs, names).empty:
+        raise HarnessError(f"{where}: its runs left nothing for {names}, only for other names: mend it")
+    return True
 
 
 def _column(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> pd.Series:

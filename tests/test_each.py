@@ -87,12 +87,13 @@ def test_two_lines_of_one_name_are_refused(tmp_path):
         artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=wrong))
 
 
-def filled(tmp_path, select: str, depths=(0, 1)):
+def filled(tmp_path, select: str, depths=(0, 1), kinds=()):
     table = f"rows: [{{name: r}}]\ncolumns: [{{name: c}}]\ncells: {{experiment: noise, {select}}}\n"
     root = tiny.project(tmp_path, TABLE=HEAD + table)
     artefact, layout = artefacts.find("mini/table_1", root), Layout("smoke", root)
     for spec in artefact.runs("smoke", root):
-        seal(layout, spec.id, {"m": 1.0}, {"values": {"depth": list(depths), "q": [0.5] * len(depths)}})
+        values = {"depth": list(depths), "q": [0.5] * len(depths)} | ({"kind": list(kinds)} if kinds else {})
+        seal(layout, spec.id, {"m": 1.0}, {"values": values})
     stacked, _ = rows.collect(artefact.runs("smoke", root), layout)
     (one,) = cells.fill(artefact, stacked, "smoke", root)
     return one
@@ -114,6 +115,16 @@ def test_rows_that_are_there_are_reduced_as_ever(tmp_path):
 
 def test_a_table_that_is_empty_has_missing_rows(tmp_path):
     assert filled(tmp_path, f"{SELECT % 1}, missing: {REASON}", depths=()).verdict.word == "not run"
+
+
+def test_a_name_that_no_run_has_is_an_error_although_rows_may_be_missing(tmp_path):
+    with pytest.raises(
+        HarnessError, match=r"table_1: r / c: .* nothing for \{'kind': 'lwo'\}, only for other"
+    ):
+        filled(tmp_path, f"{SELECT[:-1] % 7}, kind: lwo}}, missing: {REASON}", kinds=("low", "high"))
+    tiny.forget()
+    cell = filled(tmp_path, f"{SELECT[:-1] % 7}, kind: low}}, missing: {REASON}", kinds=("low", "high"))
+    assert cell.verdict.word == "not run"
 
 
 def test_without_the_key_it_is_an_error_and_so_is_a_wrong_column(tmp_path):
