@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 
 from harness.errors import HarnessError
-from harness.settings import build
+from harness.settings import Signed, build
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Config:
     limit: float | None = None
     trials: str | int = "mean"
     words: tuple[str, ...] = field(default_factory=tuple)
+    start: Signed = 0.0
+    starts: tuple[Signed, ...] = ()
 
 
 def made(**values) -> Config:
@@ -45,6 +47,7 @@ def test_defaults_and_conversions():
     assert made(trials=0).trials == 0 and made(trials="mean").trials == "mean"
     assert made(part={"rate": 1}).part == Part(1.0)
     assert made(kind=3).kind == 3
+    assert made(start=-1).start == -1.0 and made(starts=[-1, 2]).starts == (-1.0, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +60,13 @@ def test_defaults_and_conversions():
         ({"size": None}, "size is None: write a value of type int"),
         ({"rate": "0.1"}, "rate is '0.1': write a value of type float"),
         ({"rate": True}, "rate is True: write a value of type float"),
+        ({"size": -5}, "size is -5: write a number that is not below zero"),
+        ({"rate": -0.1}, "rate is -0.1: write a number that is not below zero"),
+        ({"ends": [0, -1]}, "ends[1] is -1.0: write a number that is not below zero"),
+        ({"trials": -1}, "trials is -1: write a number that is not below zero"),
+        ({"rate": float("nan")}, "rate is nan: write a finite number"),
+        ({"start": float("inf")}, "start is inf: write a finite number"),
+        ({"start": "low"}, "start is 'low': write a value of type float"),
         ({"flag": 1}, "flag is 1: write a value of type bool"),
         ({"flag": "yes"}, "flag is 'yes'"),
         ({"name": 3}, "name is 3: write a value of type str"),
