@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+from harness import reproduced
 from harness.artefacts import Artefact
 from harness.errors import HarnessError
 from harness.files import ROOT, write_atomic
@@ -63,4 +64,5 @@ def accept(artefact: Artefact, layout: Layout, reason: str, root: Path = ROOT) -
         shutil.copyfile(path, target)
     to = artefact_file(layout.published, artefact.name, ".provenance.json")
     write_atomic(to, json.dumps(provenance, indent=1) + "\n")
+    reproduced.write(root)
     return to

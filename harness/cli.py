@@ -1,4 +1,4 @@
-"""The command line: find, plan, status, run, check, accept, data, bench; and the pipeline's own steps."""
+"""The command line: find, plan, status, run, check, accept, reproduced, data, bench; the pipeline's steps."""
 
 import argparse
 import os
@@ -54,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("accept", _accept, "accept today's outcome of artefacts (all when none is named)")
     sub.add_argument("artefacts", nargs="*", metavar="artefact")
     sub.add_argument("--reason", required=True)
+    command("reproduced", _reproduced, "write REPRODUCED.md and the README's table anew", scale=False)
     sub = command("data", _data, "image sets: list, fetch, verify", scale=False)
     sub.add_argument("action", choices=("list", "fetch", "verify"))
     sub.add_argument("names", nargs="*", metavar="set")
@@ -192,6 +193,14 @@ def _accept(options: argparse.Namespace) -> int:
     layout = Layout(options.scale)
     for artefact in [artefacts.find(n) for n in options.artefacts] or artefacts.artefacts():
         print(accept(artefact, layout, options.reason).relative_to(layout.root))
+    return 0
+
+
+def _reproduced(options: argparse.Namespace) -> int:
+    from harness.reproduced import write
+
+    for path in write():
+        print(path.name)
     return 0
 
 

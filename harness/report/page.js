@@ -50,7 +50,7 @@ function runCard(run) {
   return element("li", {}, element("p", { class: "run-id" }, run.id), commandLine(run.command), facts, folded);
 }
 
-function runList(indices) {
+function runList(indices, name = "") {
   const list = element("ul", { class: "run-list" });
   const more = element("button", { type: "button", class: "plain" });
   let shown = 0;
@@ -62,25 +62,45 @@ function runList(indices) {
   };
   more.addEventListener("click", () => grow(indices.length));
   grow(BATCH);
-  const title = indices.length === 1 ? "1 run" : `${indices.length} runs`;
+  const count = indices.length === 1 ? "1 run" : `${indices.length} runs`;
+  const title = name ? `${name}: ${count}` : count;
   return element("div", { class: "runs-box" }, element("p", { class: "eyebrow" }, title), list, more);
 }
 
 function toggleRuns(button) {
   const row = button.closest("tr");
+  const id = `runs-${button.dataset.number}`;
   const open = button.getAttribute("aria-expanded") === "true";
   button.setAttribute("aria-expanded", String(!open));
   if (open) {
-    row.nextElementSibling.remove();
+    byId(id).remove();
     button.removeAttribute("aria-controls");
     return;
   }
-  const id = `runs-${button.dataset.number}`;
   const cell = element("td", { colspan: row.cells.length });
-  cell.append(runList(page.numbers[Number(button.dataset.number)]));
+  cell.append(runList(page.numbers[Number(button.dataset.number)], button.dataset.name));
   row.after(element("tr", { class: "unfolded", id }, cell));
-  keepTable(row.parentElement);
+  if (row.closest(".compare")) keepTable(row.parentElement);
   button.setAttribute("aria-controls", id);
+}
+
+// A grid is plain text until it is opened: thousands of buttons would only slow the page.
+function pressable(grid) {
+  for (const cell of all("td[data-number]", grid)) {
+    const name = place(cell).join(", ");
+    const label = `${name}: ${cell.firstChild.data}, show its runs`;
+    const button = element("button", {
+      type: "button", class: "runs", "data-number": cell.dataset.number, "data-name": name,
+      "aria-expanded": "false", "aria-label": label,
+    }, cell.firstChild);
+    cell.prepend(button);
+    cell.removeAttribute("data-number");
+  }
+}
+
+function place(cell) {
+  const heads = cell.closest("table").tHead.rows[0].cells;
+  return [cell.parentElement.cells[0].textContent, heads[cell.cellIndex].textContent];
 }
 
 async function copy(button) {
@@ -112,9 +132,10 @@ const artefacts = all("section.artefact").map((section) => {
   const about = all("header, .notes, .truths", section).map((part) => part.textContent).join(" ");
   const items = all(".item", section).map((node) => ({
     node,
-    verdict: node.dataset.verdict,
+    verdict: node.dataset.verdict ?? "",
     rows: node.classList.contains("claim") ? "claims" : "numbers",
-    text: `${section.id} ${about} ${node.textContent}`.toLowerCase(),
+    count: Number(node.dataset.count ?? 1), // a line of numbers without a value stands for several
+    text: [node.tagName === "TD" ? place(node).join(" ") : "", node.textContent].join(" ").toLowerCase(),
   }));
   return { section, items, text: `${section.id} ${about}`.toLowerCase() };
 });
@@ -126,36 +147,34 @@ function wanted() {
   return { words: words.toLowerCase().split(/\s+/).filter(Boolean), paper, kind, rows, verdicts };
 }
 
+// A cell of a grid keeps its place, so that what is left stays below its heading.
 function show(node, visible) {
-  node.hidden = !visible;
-  const next = node.nextElementSibling;
-  if (next && next.classList.contains("unfolded")) next.hidden = !visible;
-  return visible;
+  if (node.tagName === "TD") node.classList.toggle("off", !visible);
+  else node.hidden = !visible;
 }
 
 function apply() {
   const want = wanted();
   const active = Boolean(want.words.length || want.paper || want.kind || want.rows || want.verdicts.length);
-  const has = (text) => want.words.every((word) => text.includes(word));
   const count = { numbers: [0, 0], claims: [0, 0] };
   for (const { section, items, text } of artefacts) {
-    const place = (!want.paper || section.dataset.paper === want.paper)
+    const inside = (!want.paper || section.dataset.paper === want.paper)
       && (!want.kind || section.dataset.kind === want.kind);
+    const words = want.words.filter((word) => !text.includes(word)); // the others meet the whole artefact
     let visible = 0;
     for (const item of items) {
-      const fits = place && (!want.rows || item.rows === want.rows) && has(item.text)
+      const fits = inside && (!want.rows || item.rows === want.rows)
+        && words.every((word) => item.text.includes(word))
         && (!want.verdicts.length || want.verdicts.includes(item.verdict));
-      visible += show(item.node, fits);
-      count[item.rows][0] += fits;
-      count[item.rows][1] += 1;
+      show(item.node, fits);
+      visible += fits;
+      count[item.rows][0] += fits ? item.count : 0;
+      count[item.rows][1] += item.count;
     }
-    const bare = !items.length && place && !want.rows && !want.verdicts.length && has(text);
+    const bare = !items.length && inside && !want.rows && !want.verdicts.length && !words.length;
     section.hidden = active && !visible && !bare;
     entries.get(section.id).hidden = section.hidden;
-    for (const list of all(".compare, .claims", section)) {
-      list.hidden = all(".item", list).every((node) => node.hidden);
-      list.previousElementSibling.hidden = list.hidden;
-    }
+    tidy(section, active);
   }
   for (const part of all(".paper-section, .contents li[data-paper]")) {
     part.hidden = active && all(".artefact, li[data-artefact]", part).every((node) => node.hidden);
@@ -165,6 +184,27 @@ function apply() {
   byId("status").textContent = numbers[0] + claims[0]
     ? `${numbers[0]} of ${numbers[1]} numbers, ${claims[0]} of ${claims[1]} claims`
     : "Nothing matches these filters";
+}
+
+// Runs go with their row, and a list, table or fold without anything left goes with its heading.
+function tidy(section, active) {
+  const left = (node) => Boolean(node.querySelector(".item:not(.off, [hidden])"));
+  for (const row of all(".sheet tbody tr:not(.unfolded)", section)) row.hidden = !left(row);
+  for (const row of all("tr.unfolded", section)) row.hidden = byPress(row).closest("tr").hidden || byPress(row).closest(".off");
+  for (const part of all(".sheet table, .sheet, .gaps", section)) part.hidden = !left(part);
+  for (const list of all(".compare, .claims", section)) {
+    list.hidden = !left(list);
+    list.previousElementSibling.hidden = list.hidden;
+  }
+  for (const fold of all("details.unprinted", section)) {
+    fold.hidden = !left(fold);
+    if (active && !fold.open && !fold.hidden) fold.open = fold.byFilter = true;
+    else if (!active && fold.byFilter) fold.open = fold.byFilter = false;
+  }
+}
+
+function byPress(row) {
+  return document.querySelector(`[aria-controls="${row.id}"]`);
 }
 
 function choose({ paper = "", rows = "", verdict } = {}) {
@@ -201,9 +241,13 @@ document.addEventListener("click", (event) => {
 byId("filters").addEventListener("submit", (event) => event.preventDefault());
 byId("filters").addEventListener("input", apply);
 addEventListener("hashchange", reveal);
+document.addEventListener("toggle", (event) => { // it does not bubble: caught on its way down
+  if (event.target.matches(".unprinted") && event.target.open) pressable(event.target);
+}, true);
 
 byId("filters").hidden = false;
 all(".compare").forEach(keepTable);
+all(".unprinted[open]").forEach(pressable);
 for (const button of all("button.copy")) button.hidden = false;
 if (matchMedia("(max-width: 60rem)").matches) document.querySelector(".contents").open = false;
 apply(); // a browser may bring back the fields of an earlier visit

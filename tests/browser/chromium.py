@@ -64,7 +64,7 @@ class Browser:
         """The texts of the elements that a reader sees."""
         return self.js(
             "return [...document.querySelectorAll(arguments[0])]"
-            ".filter(e => e.checkVisibility()).map(e => e.innerText)", css
+            ".filter(e => e.checkVisibility({visibilityProperty: true})).map(e => e.innerText)", css
         )  # fmt: skip
 
     def size(self, width: int, height: int = 900) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 from browser.chromium import chromium
+from report.made import edit
 from report.sample import HOSTILE, write_results
 
 from harness.report import build
@@ -65,7 +66,7 @@ def test_a_verdict_filter_leaves_only_its_rows(page):
     before = len(page.visible(".item"))
     page.click('button.toggle[data-verdict="match"]')
     assert verdicts(page) == {"match"} and 0 < len(page.visible(".item")) < before
-    assert page.visible("#status") == ["9 of 27 numbers, 0 of 3 claims"]
+    assert page.visible("#status") == ["9 of 37 numbers, 0 of 3 claims"]
     page.click('button.toggle[data-verdict="contradicts"]')
     assert verdicts(page) == {"match", "contradicts"}
     page.click("#clear")
@@ -126,6 +127,60 @@ def test_a_number_unfolds_to_its_runs_and_folds_again(page):
     assert page.visible(".unfolded") == []
 
 
+GRID = "section[id='sotl/figure_4_9'] .sheet"
+
+
+def test_numbers_of_a_grid_unfold_to_their_runs_one_by_one(page):
+    page.click(f"{GRID} tr:nth-child(2) td:nth-child(2) button")
+    page.click(f"{GRID} tr:nth-child(2) td:nth-child(3) button")
+    shown = page.visible(".unfolded .eyebrow")
+    assert shown == ["L1, epoch 2, top 10: 3 runs", "L1, epoch 2, SoGN: 3 runs"]
+    page.click(f"{GRID} tr:nth-child(2) td:nth-child(2) button")
+    assert page.visible(".unfolded .eyebrow") == ["L1, epoch 2, top 10: 3 runs"]
+    label = "return document.querySelector(arguments[0]).getAttribute('aria-label')"
+    named = page.js(label, f"{GRID} tr:first-child td:nth-child(2) button")
+    assert named == "L1, epoch 1, SoGN: 0.30 (0.02), show its runs"
+
+
+def test_a_filter_leaves_the_cells_of_a_grid_in_their_places(page):
+    left = "return document.querySelector(arguments[0]).getBoundingClientRect().left"
+    before = page.js(left, f"{GRID} tbody td:nth-child(3)")
+    page.click(f"{GRID} td:nth-child(2) button")
+    page.type("#words", "top 10 0.30")
+    assert page.visible(f"{GRID} .item") == ["0.30 (0.02)\n[0.20, 0.40]"] * 3
+    assert page.js(left, f"{GRID} tbody td:nth-child(3)") == before
+    assert page.visible(".unfolded") == [] and page.visible("#status") == ["3 of 37 numbers, 0 of 3 claims"]
+    page.click("#clear")
+    assert len(page.visible(f"{GRID} .item")) == 6 and len(page.visible(".unfolded")) == 1
+
+
+def test_numbers_without_a_value_are_counted_by_what_they_lack(page):
+    page.click('button.toggle[data-verdict="not run"]')
+    assert page.visible("#status") == ["4 of 37 numbers, 1 of 3 claims"]
+    assert page.visible(".sheet") == [] and "fewer epochs are trained" in page.visible(".gaps .item")[0]
+    page.click(".gaps summary")
+    assert page.visible(".gaps p") == ["L1, epoch 10, L1, epoch 11 · SoGN, top 10"]
+
+
+def test_a_long_grid_is_folded_until_it_is_wanted(browser, tmp_path):
+    def long(record):
+        figure = record["artefacts"][1]
+        point = figure["cells"][-7]
+        figure["cells"] = [point | {"row": f"epoch {k}", "column": "SoGN"} for k in range(40)]
+
+    build(edit(tmp_path, long), tmp_path / "index.html")
+    browser.open((tmp_path / "index.html").as_uri())
+    assert browser.visible(GRID) == []
+    assert browser.js("return document.querySelectorAll(arguments[0]).length", f"{GRID} button") == 0
+    browser.type("#words", "37 sogn")
+    assert len(browser.visible(f"{GRID} button")) == 1  # a filter opens what it finds something in
+    browser.click("#clear")
+    assert browser.visible(GRID) == []
+    browser.click("section[id='sotl/figure_4_9'] .unprinted > summary")
+    assert len(browser.visible(f"{GRID} button")) == 40
+    assert browser.errors() == []
+
+
 def test_a_link_to_an_artefact_wins_over_the_filters(page):
     page.click('button.toggle[data-verdict="match"]')
     page.js("location.hash = '#sotl/figure_4_9'")
@@ -140,6 +195,7 @@ def test_a_link_to_an_artefact_wins_over_the_filters(page):
 def test_a_phone_needs_no_sideways_scrolling(page):
     page.size(375)
     page.click("section[id='sotl/table_4_5'] button.runs")
+    page.click(f"{GRID} button.runs")
     assert page.js("return document.scrollingElement.scrollWidth") <= 375
     assert page.js("return innerWidth") == 375
 
@@ -155,7 +211,7 @@ def test_text_can_be_read_in_both_schemes(page, scheme):
 
 def test_print_drops_what_paper_cannot_press(page):
     page.devtools("Emulation.setEmulatedMedia", media="print")
-    assert page.visible("aside, button.copy") == [] and len(page.visible(".item")) == 30
+    assert page.visible("aside, button.copy") == [] and len(page.visible(".item")) == 37
 
 
 def test_a_hostile_record_does_not_run(browser, tmp_path):

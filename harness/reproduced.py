@@ -1,0 +1,265 @@
+"""REPRODUCED.md and the README's table of papers, out of what was accepted in published/."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import experiments, needed, render
+from harness.errors import HarnessError
+from harness.expect import VERDICTS
+from harness.files import ROOT, write_atomic
+from harness.layout import SCALES
+from harness.outcomes import HOLDS, JUDGED, OURS, Outcome, in_words, of_claims, of_numbers, of_paper
+
+MARKERS = ("<!-- papers: by `python -m harness reproduced` -->", "<!-- /papers -->")
+SHOWN = 6  # numbers of an artefact that are listed one by one
+
+_INTRO = """\
+# Which statements stand
+
+Per paper: what holds, what contradicts and why, what differs, what is unclear and what it would take to know,
+and what is not judged. All of it comes from the outcomes accepted in `published/`, of the largest scale at
+which each table or figure was accepted. `python -m harness reproduced` writes this page; `accept` calls it.
+
+Counted are the numbers that a paper prints and its claims that a machine can test. "(here, …)" is how a claim
+was made testable; "(ours)" is a claim that the paper does not make. A measured difference is signed in the
+direction of the claim, ± half of its 95 % interval. The runs that it would take are those at which that
+interval would be narrow enough if mean and spread stayed as measured.
+"""
+_SMALL = f"° so far at scale {SCALES[0]}, where what is trained or queried is shown and not judged. "
+_WHERE = "[REPRODUCED.md](REPRODUCED.md) names each claim, with what was measured."
+
+
+@dataclass(frozen=True)
+class Fared:
+    """A paper and what was accepted of it."""
+
+    paper: experiments.Paper
+    found: list[Outcome]
+
+
+def write(root: Path = ROOT) -> list[Path]:
+    """Both files where they changed; a project without a README has none."""
+    papers = read(root)
+    texts = {root / "REPRODUCED.md": page(papers)}
+    readme = root / "README.md"
+    if readme.is_file():
+        texts[readme] = with_table(readme.read_text(encoding="utf-8"), papers)
+    changed = [p for p, text in texts.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
+    for path in changed:
+        write_atomic(path, texts[path])
+    return changed
+
+
+def read(root: Path = ROOT) -> list[Fared]:
+    return [
+        Fared(experiments.paper(name, root), of_paper(name, root)) for name in experiments.paper_names(root)
+    ]
+
+
+def with_table(readme: str, papers: list[Fared]) -> str:
+    """The README with today's table between its two markers."""
+    start, end = (readme.find(marker) for marker in MARKERS)
+    if not 0 <= start < end:
+        raise HarnessError(f"README.md lacks the lines {MARKERS[0]!r} and {MARKERS[1]!r}: add them")
+    return readme[: start + len(MARKERS[0])] + f"\n\n{table(papers)}\n\n" + readme[end:]
+
+
+def table(papers: list[Fared]) -> str:
+    """One line per paper: how its numbers and its claims fare, and where they are shown."""
+    lines = ["| name | paper | printed numbers | claims | shown in |", "|---|---|---|---|---|"]
+    for fared in papers:
+        title = f"{fared.paper.title}. {_capital(fared.paper.authors)}, {fared.paper.year}"
+        lines.append(f"| `{fared.paper.name}` | {title} | {_counted(fared.found)} | {_links(fared.found)} |")
+    small = any(o.small for fared in papers for o in fared.found)
+    return "\n".join([*lines, "", (_SMALL if small else "") + _WHERE])
+
+
+def _counted(found: list[Outcome]) -> str:
+    return f"{in_words(of_numbers(found)) or 'none'} | {in_words(of_claims(found, ours=False)) or 'none'}"
+
+
+def _links(found: list[Outcome]) -> str:
+    """`Tables 3.1, 4.1; Figures …`, each a link; ° marks the smallest scale."""
+    kinds: dict[str, list[str]] = {}
+    for o in found:
+        word, _, number = o.name.partition(" ")
+        counted = word in ("Table", "Figure") and not number.startswith("of ")
+        label = f"[{number if counted else o.name}]({o.page}){'°' * o.small}"
+        kinds.setdefault(word if counted else "", []).append(label)
+    return "; ".join(
+        f"{word}{'s' * (len(links) > 1)} {', '.join(links)}" if word else ", ".join(links)
+        for word, links in kinds.items()
+    )
+
+
+def page(papers: list[Fared]) -> str:
+    """REPRODUCED.md."""
+    lines = [_INTRO, "| paper | printed numbers | claims |", "|---|---|---|"]
+    for fared in papers:
+        lines.append(f"| [{fared.paper.title}](#{fared.paper.name}) | {_counted(fared.found)} |")
+    return "\n".join([*lines, "", *(line for fared in papers for line in _paper(fared))])
+
+
+def _paper(fared: Fared) -> Iterator[str]:
+    found, paper = fared.found, fared.paper
+    scales = [
+        f"{n} tables and figures at scale {scale}" for scale, n in Counter(o.scale for o in found).items()
+    ]
+    yield from (f"## {paper.name}", "", f"*{paper.title}.* {_capital(paper.authors)}, {paper.year}.")
+    yield from (f"Accepted: {', '.join(scales) or 'nothing yet'}.", "", *_counts(found), "")
+    sections = {
+        "What holds": [*_numbers_that_hold(found), *_claims(found, HOLDS)],
+        "What contradicts": [*_claims(found, ("contradicts",))],
+        "What differs": [*_one_by_one(found, "differs")],
+        "Where the paper is at odds with itself or its code": [*_issues(found)],
+        "What is unclear, and what it would take to know": [
+            *_one_by_one(found, "unclear"),
+            *_claims(found, ("unclear",)),
+        ],
+        "What is not judged, and why": [*_at_smallest_scale(found), *_not_judged(found)],
+    }
+    for heading, entries in sections.items():
+        if entries:
+            yield from (f"### {heading}", "", *entries, "")
+
+
+def _counts(found: list[Outcome]) -> Iterator[str]:
+    rows = {
+        "printed numbers": of_numbers(found),
+        "claims of the paper": of_claims(found, ours=False),
+        "claims of ours": of_claims(found, ours=True),
+    }
+    words = [word for word in VERDICTS if any(counts[word] for counts in rows.values())]
+    yield f"| | {' | '.join([*words, 'all'])} |"
+    yield "|---" * (len(words) + 2) + "|"
+    for name, counts in rows.items():
+        if counts:
+            cells = [str(counts[word] or "") for word in words]
+            yield f"| {' | '.join([name, *cells, str(counts.total())])} |"
+
+
+def _numbers_that_hold(found: list[Outcome]) -> Iterator[str]:
+    for o in found:
+        counts = of_numbers([o])
+        n, of = sum(counts[word] for word in HOLDS), counts.total()
+        if n:
+            share = f"All {n}" if n == of else f"{n} of {of}"
+            told = "" if n == counts["match"] else f", {counts['match']} of them to the last printed digit"
+            yield f"- {share} printed numbers of {o.link}{told}."
+
+
+def _claims(found: list[Outcome], words: tuple[str, ...]) -> Iterator[str]:
+    """A line per claim; of one that is made in several settings, those in which it fares so."""
+    for o in found:
+        claims = [(*_parts(claim["text"]), claim) for claim in o.claims]
+        several = Counter(text for _, text, _ in claims)
+        groups: dict[str, list[tuple[str, dict[str, str]]]] = {}
+        for setting, text, claim in claims:
+            if several[text] == 1:
+                setting, text = "", claim["text"]
+            if claim["verdict"] in words:
+                groups.setdefault(text, []).append((setting, claim))
+        for text, made in groups.items():
+            among = f" *{len(made)} of {several[text]}: {_settings(made)}.*" if several[text] > 1 else ""
+            yield f"- {text}{among} ({_where(o, made[0][1])})"
+            if made[0][1]["verdict"] not in HOLDS:
+                yield from (f"  - {_measured(o, *one)}" for one in made)
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """`(ours) NB101-1, SPOS: it is so.` → `NB101-1, SPOS` and `(ours) It is so.`."""
+    ours = OURS if text.startswith(OURS) else ""
+    setting, colon, rest = text.removeprefix(OURS).partition(": ")
+    return (setting, ours + _capital(rest)) if colon else ("", text)
+
+
+def _settings(made: list[tuple[str, dict[str, str]]]) -> str:
+    """`NB101-1 (SPOS, Reptile), DARTS (SPOS)`; a setting of one word as it is."""
+    groups: dict[str, list[str]] = {}
+    for setting, _ in made:
+        first, _, rest = setting.partition(", ")
+        groups.setdefault(first, []).append(rest)
+    return ", ".join(f"{first} ({', '.join(rest)})" if any(rest) else first for first, rest in groups.items())
+
+
+def _where(o: Outcome, claim: dict[str, str]) -> str:
+    """Where the paper says it, and the link to where it is shown."""
+    named = re.compile(rf"{re.escape(o.name)}(?!\.?\d)", re.I)
+    where = claim["where"]
+    return named.sub(o.link, where, count=1) if named.search(where) else f"{where}, {o.link}"
+
+
+def _measured(o: Outcome, setting: str, claim: dict[str, str]) -> str:
+    reason = claim["reason"].replace(": the interval is wider than the effect", "")
+    told = f"{setting or 'Measured'}: {reason}."
+    runs = needed.for_claim(o.artefact, o.cells, claim) if claim["verdict"] == "unclear" else ""
+    return f"{told} **{_capital(runs)}.**" if runs else told
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
+    for o in found:
+        cells = [cell for cell in o.printed if cell["verdict"] == word]
+        for cell in cells[:SHOWN]:
+            ours = render.ours(cell, render.format_of(o.artefact, cell))
+            runs = needed.for_number(o.artefact, o.cells, cell) if word == "unclear" else ""
+            yield (
+                f"- {cell['row']}, {cell['column']}: {ours}, printed {cell['reported']} ({o.link})\n"
+                f"  - {_capital(cell['reason'])}.{f' **{_capital(runs)}.**' if runs else ''}"
+            )
+        if cells[SHOWN:]:
+            yield f"- {len(cells) - SHOWN} more of the {len(o.printed)} printed numbers of {o.link}."
+
+
+def _issues(found: list[Outcome]) -> Iterator[str]:
+    """By deviation: how many numbers it explains."""
+    for o in found:
+        issues = [cell["reason"] for cell in o.printed if cell["verdict"] == "paper issue"]
+        for reason, n in Counter(text.rpartition(" (")[0] for text in issues).items():
+            deviation, _, why = reason.partition(": ")
+            notes = f"[{deviation}](reproduce/{o.artefact.paper}/NOTES.md)"
+            yield f"- {_how_many(n, 0)} of {o.link}: {why} ({notes})."
+
+
+def _at_smallest_scale(found: list[Outcome]) -> Iterator[str]:
+    told = [f"{o.link} ({_how_many(*map(len, left))})" for o in found if o.small and any(left := _left(o))]
+    if told:
+        places = ", ".join(told)
+        yield f"- So far at scale {SCALES[0]}, where what is trained or queried is not judged: {places}."
+
+
+def _not_judged(found: list[Outcome]) -> Iterator[str]:
+    """A line per reason."""
+    reasons: dict[str, dict[str, list[int]]] = {}
+    for o in (o for o in found if not o.small):
+        for k, entries in enumerate(_left(o)):
+            for entry in entries:
+                reasons.setdefault(_why(o, entry), {}).setdefault(o.link, [0, 0])[k] += 1
+    for reason, places in reasons.items():
+        yield f"- {', '.join(f'{_how_many(*n)} of {link}' for link, n in places.items())}: {reason}."
+
+
+def _left(o: Outcome) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Its numbers and claims that are not judged."""
+    numbers = [cell for cell in o.printed if cell["verdict"] not in JUDGED]
+    return numbers, [claim for claim in o.claims if claim["verdict"] not in JUDGED]
+
+
+def _how_many(numbers: int, claims: int) -> str:
+    parts = [(numbers, "number"), (claims, "claim")]
+    return " and ".join(f"{n} {word}{'s' * (n > 1)}" for n, word in parts if n)
+
+
+def _why(o: Outcome, entry: dict[str, Any]) -> str:
+    """The reason; of a claim that lacks a number, the reason why that number is not there."""
+    reason = entry["reason"].replace("tested from", "judged from")
+    place, lacks, _ = reason.partition(" has no number at this scale")
+    said = [c["reason"] for c in o.cells if lacks and f"{c['row']} / {c['column']}" == place and c["reason"]]
+    return said[0] if said else reason

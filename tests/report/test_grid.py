@@ -1,0 +1,62 @@
+"""Numbers that the paper does not print: small, whole, and counted like all others."""
+
+import re
+from collections import Counter
+from dataclasses import fields
+
+from report.made import edit, embedded, made
+
+from harness.report import build
+from harness.report.grid import grid
+from harness.report.read import Cell
+
+
+def test_what_the_paper_does_not_print_stands_in_a_grid(tmp_path):
+    page, tree = made(tmp_path)
+    (folded,) = re.findall(r'<details class="unprinted" open>.*?</section>', page, re.S)
+    assert "6 numbers that the paper does not print; 4 more without a value" in folded
+    heads = re.findall(r'<th scope="(col|row)">(.*?)</th>', folded)
+    assert heads == [("col", "SoGN"), ("col", "top 10"), *(("row", f"L1, epoch {k}") for k in (1, 2, 3))]
+    assert folded.count("0.30 (0.02)<i>[0.20, 0.40]</i></td>") == 6
+    assert "Ours: n = 3 per number, in brackets the 95 % interval." in folded
+    assert "4 numbers: fewer epochs are trained at this scale" in folded
+    assert "L1, epoch 10, L1, epoch 11 · SoGN, top 10" in folded
+
+
+def test_every_number_is_counted_once(tmp_path):
+    page, tree = made(tmp_path)
+    items = [
+        a for _, a in tree.tags if "item" in (a.get("class") or "").split() and "claim" not in a["class"]
+    ]
+    counted = Counter()
+    for a in items:
+        counted[a.get("data-verdict", "")] += int(a.get("data-count", 1))
+    assert sum(counted.values()) == len(embedded(page)["numbers"]) == 37
+    assert counted["not run"] == 4 and counted[""] == 7  # one of them is a row, for its reason
+
+
+def test_a_point_of_a_curve_takes_few_bytes(tmp_path):
+    """Ten thousand of them may stand on a page that stays light."""
+
+    def many(record):
+        figure = record["artefacts"][1]
+        point = figure["cells"][-7]
+        places = [(f"epoch {k}", f"estimator {j}") for k in range(1000) for j in range(10)]
+        figure["cells"] = [point | {"row": row, "column": column} for row, column in places]
+
+    out = tmp_path / "index.html"
+    build(edit(tmp_path, many), out)
+    assert out.stat().st_size < 1_300_000
+    assert '<details class="unprinted">' in out.read_text()  # folded
+
+
+def test_rows_with_other_columns_are_a_block_of_their_own():
+    def point(row, column):
+        empty = dict.fromkeys([f.name for f in fields(Cell)])
+        return Cell(**empty | {"row": row, "column": column, "text": "1", "verdict": "", "runs": ("r",)})
+
+    rows = {"d=0": ["q", "DDN"], "d=1": ["DDN"], "D=5": ["LDN", "depth"], "D=6": ["LDN", "depth"]}
+    page = grid(list(enumerate(point(r, c) for r, columns in rows.items() for c in columns)), "Depths")
+    heads = [re.findall('scope="col">(.*?)<', table) for table in page.split("<table>")[1:]]
+    assert heads == [["q", "DDN"], ["LDN", "depth"]]
+    assert '<tr><th scope="row">d=1</th><td></td><td class="item" data-number=2>1</td></tr>' in page
