@@ -1,7 +1,7 @@
 """An artefact's YAML: what one printed table or figure shows, what the paper prints, what it claims."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ class Artefact:
         """The runs that its cells are made of, each once."""
         found: dict[str, RunSpec] = {}
         for cell in self.cells:
-            for run in runs_of(cell, self.paper, scale, root):
+            for run in [*runs_of(cell, self.paper, scale, root), *truth_runs(cell, self.paper, scale, root)]:
                 found[run.id] = run
         return list(found.values())
 
@@ -63,8 +63,15 @@ def runs_of(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> list[
     if "absent" in select or "experiment" not in select:
         return []
     runs = _runs(paper_name, select["experiment"], scale, root)
-    asked = {key: select[key] for key in ("method", "setting") if key in select}
+    asked = {key: select[key] for key in ("method", "setting", "seed") if key in select}
     return [run for run in runs if all(getattr(run, key) == name for key, name in asked.items())]
+
+
+def truth_runs(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> list[RunSpec]:
+    """The runs that found the truth of a cell's predictions, where others did (`truth:`)."""
+    if "truth" not in cell.select or not runs_of(cell, paper_name, scale, root):
+        return []
+    return runs_of(replace(cell, select=cell.select["truth"]), paper_name, scale, root)
 
 
 @cache
@@ -80,6 +87,10 @@ def absence(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> Absen
         return Absence("not run", select["absent"])
     experiment = paper(paper_name, root).experiments[select["experiment"]]
     found = experiment.absence(scale, select.get("method"), select.get("setting"))
+    if found is None and "seed" in select:
+        others = replace(cell, select={key: value for key, value in select.items() if key != "seed"})
+        if runs_of(others, paper_name, scale, root):
+            return Absence("not run", f"seed {select['seed']} is not run at scale {scale}")
     return found or Absence("not run", f"experiment {experiment.name} has no such run at scale {scale}")
 
 
@@ -214,6 +225,7 @@ def _check_names(artefact: Artefact, lines: Lines, root: Path) -> None:
     }
     there["experiment"] = set(experiments)
     made = [(("rows", rows.index(cell.row)), cell.select) for cell in artefact.cells]
+    made += [(at, line["truth"]) for at, line in made if "truth" in line]
     for lot in (written, made):
         for at, line in lot:
             for key in there:  # a name with a {word} is one where row and column meet

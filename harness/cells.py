@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.artefacts import Artefact, Cell, absence, runs_of
+from harness.artefacts import Artefact, Cell, absence, runs_of, truth_runs
 from harness.errors import HarnessError
 from harness.expect import Context, Verdict, is_number, judge, judge_text, parse
 from harness.experiments import RunSpec
 from harness.files import ROOT
+from harness.joined import with_truth
 from harness.layout import scale_rank
+from harness.pairs import of_pairs
 from harness.reductions import NEEDS, statistic
 from harness.stats import Estimate, exact, of_population, of_runs, of_units
 from harness.tables import Tables
@@ -31,6 +33,7 @@ class Filled:
     reported: str | None
     verdict: Verdict
     runs: tuple[str, ...]
+    truths: tuple[str, ...] = ()  # the runs that found its truth, where others did
 
 
 def fill(artefact: Artefact, rows: dict[str, pd.DataFrame], scale: str, root: Path = ROOT) -> list[Filled]:
@@ -48,7 +51,7 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     if not runs:
         gone = absence(cell, artefact.paper, scale, root)
         return Filled(cell.row, cell.column, None, "", cell.reported, Verdict(gone.verdict, gone.reason), ())
-    names = tuple(run.id for run in runs)
+    names, truths = tuple(run.id for run in runs), truth_runs(cell, artefact.paper, scale, root)
     select = cell.select
     context = replace(
         context,
@@ -60,6 +63,15 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     if "missing" in cell.select and _is_missing(rows, cell, runs, where):
         verdict = Verdict("not run", cell.select["missing"])
         return Filled(cell.row, cell.column, None, "", cell.reported, verdict, ())
+    if select.get("pairs") and len(runs) < 2:
+        verdict = Verdict("not run", "two runs make a pair, this scale has one")
+        return Filled(cell.row, cell.column, None, "", cell.reported, verdict, ())
+    if "truth" in select:
+        if not truths:
+            gone = absence(replace(cell, select=select["truth"]), artefact.paper, scale, root)
+            verdict = Verdict(gone.verdict, gone.reason)
+            return Filled(cell.row, cell.column, None, "", cell.reported, verdict, ())
+        rows = with_truth(rows, cell, runs, truths, where)
     if cell.select.get("reduce") == "text":
         text = str(_single(_column(rows, cell, runs, where), where))
         verdict = judge_text(text, cell.reported) if cell.reported else Verdict("")
@@ -77,9 +89,8 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     drawn = ""
     if "drawn" in cell.select:  # of the first run; a drawing shows one, the number beside it is of all
         drawn = str(_single(_frame(rows, cell, runs[:1], where)[cell.select["drawn"]], where))
-    return Filled(
-        cell.row, cell.column, estimate, drawn, cell.reported, _excused(cell, estimate, verdict), names
-    )
+    verdict, found_by = _excused(cell, estimate, verdict), tuple(run.id for run in truths)
+    return Filled(cell.row, cell.column, estimate, drawn, cell.reported, verdict, names, found_by)
 
 
 def _span(artefact: Artefact, column: str) -> float:
@@ -134,6 +145,8 @@ def reduce(rows: Tables, cell: Cell, runs: list[RunSpec], context: Context, wher
             return of_runs(means)
         return exact(means[0]) if _is_population(rows, select, runs) else of_runs(arrays[0][0])
     one, many = statistic(select, where)
+    if select.get("pairs"):
+        return replace(of_pairs(one, [column for column, *_ in arrays]), architectures=which)
     if _is_population(rows, select, runs):
         return of_population(one, arrays, context.units or 200)
     return replace(of_units(one, arrays, many=many), architectures=which)
@@ -168,7 +181,7 @@ def _frame(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> pd.Data
         there = ", ".join(sorted(rows.frames))
         raise HarnessError(f"{where}: its runs left no table {table!r}; they left {there}")
     kind = cell.select.get("reduce", "mean")
-    for key in NEEDS.get(kind, ("of", "against")):
+    for key in ("of",) if cell.select.get("pairs") else NEEDS.get(kind, ("of", "against")):
         if key not in cell.select:
             raise HarnessError(f"{where}: to reduce a table by {kind!r} it needs the key {key!r}: add it")
     frame = _narrow(rows, table, runs, cell.select.get("only", {}), where)
@@ -182,14 +195,15 @@ def _frame(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> pd.Data
 
 
 def _is_missing(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> bool:
-    """Whether none of the runs left such rows; a table, column or text that no run has is still an error."""
+    """Whether no run left such rows, or fewer than `k`; a table, column or text that none has is an error."""
     table = cell.select.get("table", "metrics")
     if table not in rows.frames:
         return False
     only = cell.select.get("only", {}) if "table" in cell.select else {"name": cell.select.get("metric")}
     only = {column: value for column, value in only.items() if column in rows.frames[table]}
-    if not rows.rows(table, runs, only).empty:
-        return False
+    found = rows.rows(table, runs, only)
+    if not found.empty:  # fewer architectures than are to remain
+        return bool(cell.select.get("k", 0) > found.groupby("run").size().min())
     # A grid may end earlier at a scale; a name that no run has is a slip of the pen.
     names = {column: value for column, value in only.items() if not is_number(str(value))}
     if not rows.rows(table, runs, {}).empty and rows.rows(table, runs, names).empty:
@@ -254,7 +268,7 @@ def to_frame(filled: list[Filled]) -> pd.DataFrame:
                 "reported": f.reported or "",
                 "verdict": f.verdict.word,
                 "reason": f.verdict.reason,
-                "runs": " ".join(f.runs),
+                "runs": " ".join(dict.fromkeys([*f.runs, *f.truths])),
             }
         )
     return pd.DataFrame(lines)

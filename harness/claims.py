@@ -20,13 +20,19 @@ def judge_claims(
     artefact: Artefact, filled: list[Filled], scale: str
 ) -> list[tuple[dict[str, Any], Verdict]]:
     """Each claim of the artefact's YAML with its verdict."""
-    cells = {(f.row, f.column): _of_its_runs(f) for f in filled if f.estimate}
+    by_seed = artefact.data.get("paired_by_seed", False)
+    cells = {(f.row, f.column): _of_its_runs(f, by_seed) for f in filled if f.estimate}
     return [(claim, _test(claim, cells, scale)) for claim in artefact.data.get("claims", [])]
 
 
-def _of_its_runs(cell: Filled) -> Estimate:
-    """Two numbers of the very same runs (a pruned and a full network) are compared run by run."""
-    runs = cell.runs if 1 < len(cell.runs) == len(cell.estimate.per_run) else ()
+def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
+    """Two numbers of the very same runs (a pruned and a full network) are compared run by run.
+
+    Where runs of one seed share their streams, two methods are compared seed by seed.
+    """
+    runs = tuple(sorted(cell.runs)) if 1 < len(cell.runs) == len(cell.estimate.per_run) else ()
+    if by_seed:
+        runs = tuple(run.rsplit("/", 1)[1] for run in runs)
     return replace(cell.estimate, runs=runs)
 
 

@@ -40,7 +40,10 @@ def statistic(select: dict[str, Any], where: str) -> Statistic:
         )
     if kind == "improvement":
         normalised = select.get("normalised", True)
-        return lambda p, t: ranking.improvement(p, t, _of(len(t), k, where), normalised), None
+        return (
+            lambda p, t: ranking.improvement(p, t, _of(len(t), k, where), normalised),
+            lambda counts, p, t: resampled.improvement(counts, p, t, _of(len(t), k, where), normalised),
+        )
     return lambda p, t: ranking.correlation_after_pruning(p, t, _of(len(t), k, where)), None
 
 

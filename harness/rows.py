@@ -45,11 +45,11 @@ def collect(
 def _chosen(cells: Sequence[Cell]) -> dict[str, dict[str, set[str]]]:
     """By table: the columns by which every cell of it chooses, with what one of them chooses there."""
     found: dict[str, dict[str, set[str]]] = {}
-    for cell in cells:
-        if "table" in cell.select:
-            only = {column: {str(value)} for column, value in cell.select.get("only", {}).items()}
-            known = found.setdefault(cell.select["table"], only)
-            found[cell.select["table"]] = {c: known[c] | only[c] for c in known.keys() & only.keys()}
+    for select in [s for cell in cells for s in (cell.select, cell.select.get("truth", {}))]:
+        if "table" in select:
+            only = {column: {str(value)} for column, value in select.get("only", {}).items()}
+            known = found.setdefault(select["table"], only)
+            found[select["table"]] = {c: known[c] | only[c] for c in known.keys() & only.keys()}
     return found
 
 

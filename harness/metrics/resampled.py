@@ -41,6 +41,22 @@ def top_k(counts: np.ndarray, prediction: np.ndarray, truth: np.ndarray, k: int)
     return np.einsum("ij,ij->j", room, sums / np.maximum(sizes, 1)) / k
 
 
+def improvement(
+    counts: np.ndarray, prediction: np.ndarray, truth: np.ndarray, k: int, normalised: bool = True
+) -> np.ndarray:
+    """Best and mean are those of what each resample drew."""
+    mean = top_k(counts, prediction, truth, k)
+    if not normalised:
+        return mean
+    truth = np.asarray(truth, float)[:, None]
+    every = (counts * truth).sum(axis=0) / counts.sum(axis=0)
+    span = np.where(counts > 0, truth, -np.inf).max(axis=0) - every
+    if k == len(truth):
+        return np.zeros(counts.shape[1])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(span > 0, (mean - every) / span, np.nan)
+
+
 def _groups(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The ascending order, where in it each group of equal values starts, and each value's group."""
     order = np.argsort(values, kind="stable")

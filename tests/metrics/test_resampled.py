@@ -34,12 +34,12 @@ def test_resamples_are_those_of_the_plain_bootstrap():
 
 
 @pytest.mark.parametrize("kind", ["plain", "ties", "diverged"])
-@pytest.mark.parametrize("name", ["spearman", "partial_spearman", "top_k"])
+@pytest.mark.parametrize("name", ["spearman", "partial_spearman", "top_k", "improvement"])
 def test_the_same_as_one_by_one(name, kind):
     for seed in range(5):
         prediction, truth, held = made(seed, kind)
         columns = (prediction, truth, held) if name == "partial_spearman" else (prediction, truth)
-        more = (7,) if name == "top_k" else ()
+        more = (7,) if name in ("top_k", "improvement") else ()
         found = getattr(resampled, name)(resampled.drawn(UNITS, DRAWS, 0), *columns, *more)
         plain = getattr(ranking, name)
         known = [plain(*(column[pick] for column in columns), *more) for pick in picks()]
@@ -58,3 +58,11 @@ def test_top_k_shares_ties_out_evenly(k, scores):
     found = resampled.top_k(resampled.drawn(UNITS, DRAWS, 0), prediction, truth, k)
     known = [ranking.top_k(prediction[pick], truth[pick], k) for pick in picks()]
     np.testing.assert_allclose(found, known, rtol=1e-12)
+
+
+def test_improvement_of_a_constant_truth_is_none_and_without_pruning_zero():
+    counts, varied = resampled.drawn(UNITS, DRAWS, 0), np.arange(UNITS)
+    assert np.isnan(resampled.improvement(counts, varied, np.ones(UNITS), 5)).all()
+    assert (resampled.improvement(counts, varied, varied, UNITS) == 0).all()
+    plain = resampled.improvement(counts, varied, varied, 5, normalised=False)
+    np.testing.assert_allclose(plain, resampled.top_k(counts, varied, varied, 5))

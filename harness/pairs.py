@@ -1,0 +1,33 @@
+"""The estimate of a statistic between pairs of runs: both its sources of noise."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from harness.metrics.consistency import Statistic, between_pairs, pseudo_values
+from harness.stats import DRAWS, Estimate, of_runs, of_units
+
+
+def of_pairs(statistic: Statistic, runs: Sequence[np.ndarray], seed: int = 0, draws: int = DRAWS) -> Estimate:
+    """Averaged over all pairs; runs by jackknife (from three on), architectures by bootstrap.
+
+    The printed spread is the sample standard deviation over pairs.
+    """
+
+    def mean_over_pairs(*columns: np.ndarray) -> float:
+        return float(np.mean(between_pairs(statistic, columns)))
+
+    units = replace(of_units(mean_over_pairs, [tuple(runs)], seed, draws), n=len(runs))
+    values = between_pairs(statistic, runs)
+    if len(runs) < 3:
+        return units
+    over_runs = of_runs(pseudo_values(values, len(runs)))
+    return replace(
+        units,
+        spread=float(np.std(values, ddof=1)),
+        spread_kind="sample_sd",
+        se_runs=over_runs.se_runs,
+        df=over_runs.df,
+        per_run=over_runs.per_run,
+    )
