@@ -26,6 +26,10 @@ COLOURS |= {"SoTL": BLUE, "TLMini": SKY, "ValAcc": VERMILION, "ValAccMini": ORAN
 COLOURS |= {"SoG": GREEN, "SoGN": PURPLE, "Params": GREY}
 COLOURS |= {"SPOS": BLUE, "FairNAS": ORANGE, "MultiPath": GREEN, "Reptile": VERMILION, "Metaprox": PURPLE}
 COLOURS |= {"MultiPath + Metaprox": SKY}
+# Super-networks with weights that depend on the choices before.
+COLOURS |= {"baseline": VERMILION, "bias1": BLUE, "bias2": SKY, "bias3": GREEN}
+COLOURS |= {"split125": PURPLE, "split175": ORANGE, "split200": GREEN, "split400": PURPLE, "split500": ORANGE}
+COLOURS |= {"weak300": SKY, "weak600": VERMILION, "weak900": BLUE, "strong150": ORANGE, "strong600": GREEN}
 COLOURS |= {"lr 0.01": VERMILION, "lr 0.001": BLUE, "batch 128": ORANGE, "batch 256": GREEN}
 
 

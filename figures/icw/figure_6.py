@@ -1,0 +1,36 @@
+"""Figure 6: stand-alone training and test accuracies, of one training and of the average of both."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from harness.figstyle import BLUE, GREY, ORANGE, RULE, WIDE
+
+PANELS = (("training", "training: (1) and (1+2)"), ("test", "test: (1) and (1+2)"))
+METRICS = ("KT", "PCC", "SCC")
+
+
+def draw(cells: pd.DataFrame, figure: Figure) -> None:
+    figure.set_size_inches(WIDE, 2.6)
+    panels = figure.subplots(1, 3)
+    is_point = cells["row"].str.startswith("architecture ")
+    points = cells[is_point].pivot(index="row", columns="column", values="value").dropna()
+    values = cells[~is_point].set_index(["row", "column"])["value"]
+    for axes, (kind, column) in zip(panels, PANELS, strict=False):
+        low, high = points[[f"{kind} (1)", f"{kind} (1+2)"]].stack().agg(["min", "max"])
+        axes.plot([low, high], [low, high], color=RULE, linewidth=0.6, zorder=0)
+        axes.scatter(points[f"{kind} (1)"], points[f"{kind} (1+2)"], s=8, color=BLUE, linewidth=0)
+        axes.set(xlabel=f"{kind} accuracy (1), %", ylabel=f"{kind} accuracy (1+2), %")
+        told(axes, values, column)
+    for number, colour in ((1, BLUE), (2, ORANGE)):
+        x, y = points[f"training ({number})"], points[f"test ({number})"]
+        panels[2].scatter(x, y, s=8, color=colour, linewidth=0, label=f"({number})")
+    panels[2].set(xlabel="training accuracy, %", ylabel="test accuracy, %")
+    panels[2].legend(loc="lower right", handletextpad=0.1, borderaxespad=0)
+    told(panels[2], values, "training and test")
+
+
+def told(axes: Axes, values: pd.Series, column: str) -> None:
+    """The three correlations, above the panel."""
+    words = [f"{metric} {values[metric, column]:.2f}" for metric in METRICS]
+    axes.set_title("   ".join(words), color=GREY, loc="left")

@@ -1,0 +1,16 @@
+"""Figure 7: baselines by epochs and augmentation; batch norm adjusted on the left, reset on the right."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from harness.figstyle import WIDE
+from harness.figstyle_pruning import grid, note_reliability, remaining
+
+NORMS = {"adjusted": "statistics adjusted", "reset": "statistics reset"}
+METHODS = ("weak300", "weak600", "weak900", "strong150", "strong600")
+
+
+def draw(cells: pd.DataFrame, figure: Figure) -> None:
+    figure.set_size_inches(WIDE, 2.9)
+    left, _ = grid(figure, remaining(cells), NORMS, (METHODS,), legend_columns=7)
+    note_reliability(left, cells)

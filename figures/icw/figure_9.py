@@ -1,0 +1,15 @@
+"""Figure 9: improvement in the sequential search space, down to the last architecture."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from harness.figstyle import COLUMN
+from harness.figstyle_pruning import grid, note_reliability, remaining
+
+METHODS = ("baseline", "bias1", "split400", "split500")
+
+
+def draw(cells: pd.DataFrame, figure: Figure) -> None:
+    figure.set_size_inches(COLUMN, 2.9)
+    (axes,) = grid(figure, remaining(cells), {"": "sequential search space"}, (METHODS,), legend_columns=3)
+    note_reliability(axes, cells)

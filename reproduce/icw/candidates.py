@@ -1,0 +1,98 @@
+"""Section 4: the architectures that super-networks score, their size and truth, and the images they see."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+from harness import seeds
+from harness.batches import Batches, Pixels
+from harness.bench import truths
+from harness.data import load, split
+from harness.data.transform import shrink
+from harness.record import Run
+from harness.spaces import nb201
+from harness.supernet.sub_space import SubSpace
+from reproduce.icw import image_sets, small_sequential
+from reproduce.icw.supernets import SUB_SPACES, Training
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranked(image_sets.Images):
+    """Which images, which architectures, and which truth these are compared with."""
+
+    division: str = "tenth"  # nb201: into training and validation images (Table 5: 5,000 are withheld)
+    architectures: int = 1000  # scored; all where the space has no more (section 4)
+    drawn_with: int = 0  # the seed of the sample: one for all super-networks (D11)
+    consistency: int = 0  # sequential: further architectures, without a truth (appendix F)
+    truth_dataset: str = "cifar10"  # nb201: what the benchmark is asked for
+    truth_epochs: int = 200
+    truth_split: str = "test"
+    truth_trials: str = "mean"
+    truth_source: str = "best"
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Architectures, the parameters of each alone, and the truth where the benchmark has one."""
+
+    archs: list[str]
+    params: np.ndarray
+    truth: np.ndarray | None = None
+    whole_space: bool = False
+
+
+def candidates(run: Run, training: Training, ranked: Ranked, classes: int) -> Candidates:
+    """Those that are compared with a truth: the same for every method and seed."""
+    if training.network == "sequential":
+        archs = small_sequential.ranked(training.space, ranked.architectures)
+        return Candidates(archs, small_sequential.params_of(training.space, archs, classes))
+    every = list(SubSpace(SUB_SPACES[training.sub_space]).enumerate())
+    archs = every
+    if ranked.architectures < len(every):
+        draw = seeds.stream(ranked.drawn_with, f"architectures of {training.sub_space}")
+        archs = [every[i] for i in np.sort(draw.choice(len(every), ranked.architectures, replace=False))]
+    found = truths(
+        "nb201",
+        archs,
+        ranked.truth_dataset,
+        ranked.truth_epochs,
+        ranked.truth_split,
+        ranked.truth_trials,
+        source=ranked.truth_source,
+    )
+    run.truth(found.identity)
+    params = nb201.SPACE.params_of(archs, ranked.truth_dataset)
+    return Candidates(archs, params, found.values, len(archs) == len(every))
+
+
+def for_consistency(training: Training, ranked: Ranked, classes: int) -> Candidates:
+    """Random architectures of the sequential space; what is asked of them is whether super-networks agree."""
+    if training.network != "sequential" or not ranked.consistency:
+        return Candidates([], np.array([]))
+    draw = seeds.stream(ranked.drawn_with, "architectures for self-consistency")
+    archs = small_sequential.sample(training.space, ranked.consistency, draw)
+    return Candidates(archs, small_sequential.params_of(training.space, archs, classes))
+
+
+def images(run: Run, training: Training, ranked: Ranked) -> tuple[Batches, Batches, int]:
+    """Training and validation images, the same for every method and seed, and the number of classes."""
+    if training.network == "sequential":
+        return image_sets.images(run, training, ranked)
+    found = load(ranked.dataset, "train")
+    card = found.card
+    run.table("data", {"split": ["train"], "label": [card.title], "sha256": [card.identity.sha256]})
+    parts = split(ranked.division, len(found.y))
+    kept, held = parts.train[: ranked.train_images], parts.val[: ranked.held_images]
+    x, held_x = (shrink(found.x[part], found.x.shape[1] // training.side) for part in (kept, held))
+    pixels, pad = Pixels.of(x), training.augmentation.pixel_shift or 0
+    train = Batches(x, found.y[kept], pixels, training.device, pad=pad)
+    return train, Batches(held_x, found.y[held], pixels, training.device), card.classes
+
+
+def calibrating(run: Run, images: Batches, batch: int, passes: int) -> list[Tensor]:
+    """Training images, cropped as in training: the same minibatches for every architecture (appendix B)."""
+    order = run.stream("calibration order").permutation(len(images))
+    crops = run.stream("calibration crops")
+    place = np.arange(passes * batch).reshape(passes, batch) % len(order)
+    return [images.take(order[indices], crops)[0] for indices in place]
