@@ -1,0 +1,33 @@
+"""Figure 4.3a: MaxDeg against its updates from different starts, in four set-ups."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from harness.figstyle import BLACK, BLUE, RULE, VERMILION, WIDE
+
+PANELS = {
+    "code": "author's settings, stored earlier",
+    "code-last": "author's settings, stored last",
+    "code-off": "as that code behaves: no penalties",
+    "text": "text's data and penalty",
+}
+STARTS = (-1, 0, 1, 2, 3, 4, 5, 6, 8)
+
+
+def draw(cells: pd.DataFrame, figure: Figure) -> None:
+    figure.set_size_inches(WIDE, 4.2)
+    mine = cells.dropna(subset=["value"])
+    mine = mine.assign(x=mine["row"].str.split().str[1].astype(int)).sort_values("x")
+    for axes, (name, title) in zip(figure.subplots(2, 2, sharey=True).flat, PANELS.items(), strict=True):
+        axes.axhspan(3, 4, color=RULE, alpha=0.4, linewidth=0)
+        for start in STARTS:
+            colour = BLACK if start == 3 else BLUE if start < 3 else VERMILION
+            points = mine[mine["column"] == f"{name} from {start}"]
+            axes.plot(points["x"], points["value"], color=colour, linewidth=0.9)
+            low, high = points["lo"].fillna(points["value"]), points["hi"].fillna(points["value"])
+            axes.fill_between(points["x"], low, high, color=colour, alpha=0.15, linewidth=0)
+        axes.set(title=title, ylim=(-1.3, 8.3))
+    for axes in figure.axes[2:]:
+        axes.set_xlabel("updates of MaxDeg (25 steps each)")
+    for axes in figure.axes[::2]:
+        axes.set_ylabel("MaxDeg")
