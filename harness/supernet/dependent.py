@@ -64,7 +64,8 @@ class Dependent:
     def split(self, optimiser: torch.optim.Optimizer | None = None) -> None:
         """From now on each position's weights are kept apart by the choice before it.
 
-        Only one path per step of the optimiser then: gradients of more would meet in the copy that came last.
+        Then there is only one path per step of the optimiser, and its backward pass comes before any other
+        forward pass: gradients of several paths would be taken at, and meet in, the copy that came last.
         """
         own = self.dependence
         if own.kind != "split":
