@@ -73,7 +73,8 @@ def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[
     except HarnessError as error:
         return [Change(name, "", str(error).split(": make it again")[0].removeprefix(f"{name} "), rerun)]
     changes = []
-    free = _free(artefact, layout, root)
+    clocks = {(c.row, c.column) for c in artefact.cells if c.select.get("clock")}
+    free = clocks | _free(artefact, layout, root)
     before, after = (_by_place(read_cells(path)) for path in (accepted, ours))
     for place in before.keys() | after.keys():
         where = " / ".join(place)
@@ -82,7 +83,7 @@ def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[
         elif place not in before:
             changes.append(Change(name, where, "is new and was never accepted", find))
         else:
-            whats = _cell(before[place], after[place], free=place in free)
+            whats = _cell(before[place], after[place], free=place in free, clock=place in clocks)
             changes += [Change(name, where, what, find) for what in whats]
     return sorted(changes + _claims(name, layout, find), key=str)
 
@@ -92,21 +93,25 @@ def _by_place(cells: pd.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _free(artefact: artefacts.Artefact, layout: Layout, root: Path) -> set[tuple[str, str]]:
-    """Cells whose value another run may change: measured times, and all that another processor trained.
+    """Cells whose value another run may change: all, where another processor trained.
 
     Training amplifies the last digit, in which processors differ: a single run has no value to be held to.
     """
-    clocks = {(c.row, c.column) for c in artefact.cells if c.select.get("clock")}
     path = artefact_file(layout.published, artefact.name, ".provenance.json")
     accepted = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.is_file() else []
     specs = artefact.runs(layout.scale, root)
     records = [read_record(layout.run_folder(spec.id), tables=False) for spec in specs]
     then, now = ({run["machine"]["processor"] for run in runs} for runs in (accepted, records))
-    return clocks if then <= now and now <= then else {(c.row, c.column) for c in artefact.cells}
+    return set() if then <= now and now <= then else {(c.row, c.column) for c in artefact.cells}
 
 
-def _cell(before: dict[str, Any], after: dict[str, Any], free: bool = False) -> list[str]:
-    """What changed. Where the value is `free`, only what is exact or has an interval is held to it."""
+def _cell(
+    before: dict[str, Any], after: dict[str, Any], free: bool = False, clock: bool = False
+) -> list[str]:
+    """What changed. Where the value is `free`, only what is exact or has an interval is held to it.
+
+    A measured time (`clock`) must be a number still: its interval is that of one run on one machine's day.
+    """
     found = []
     free = free and before["n"] > 0 and before["spread_kind"] != "exact"
     if before["reported"] != after["reported"]:
@@ -125,7 +130,8 @@ def _cell(before: dict[str, Any], after: dict[str, Any], free: bool = False) -> 
     ):
         if runs:
             found.append(f"{what} {runs[0]}" + (f" and {len(runs) - 1} more" if runs[1:] else ""))
-    drift = "" if free and before["spread_kind"] == "none" else _drift(before, after)
+    timed = clock and math.isfinite(before["value"]) and math.isfinite(after["value"])
+    drift = "" if timed or (free and before["spread_kind"] == "none") else _drift(before, after)
     return found + ([drift] if drift else [])
 
 

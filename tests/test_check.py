@@ -154,6 +154,16 @@ def test_a_measured_time_may_be_another_and_its_verdict_may_not():
     assert check._cell(cell(of_runs([1, 1.1, 1.2])), cell(of_runs([9, 9.1, 9.2])), free=True)
 
 
+def test_a_measured_time_is_not_held_to_the_interval_that_its_own_run_gave():
+    """A slower day moves all blocks of a run together (icw Table 1 failed in a second clone)."""
+    before, after = cell(of_runs([0.20, 0.21, 0.22])), cell(of_runs([0.35, 0.36, 0.37]))
+    assert check._cell(before, after, free=True, clock=True) == []
+    assert len(check._cell(before, after, free=True)) == 1
+    assert check._cell(before, cell(of_runs([np.nan] * 3)), free=True, clock=True) != []
+    fewer = check._cell(before, cell(of_runs([0.35, 0.36])), free=True, clock=True)
+    assert fewer == ["was made of 3 runs or repeats and is made of 2"]
+
+
 def test_on_another_processor_a_single_training_may_end_elsewhere(tmp_path):
     layout = accepted(tmp_path)
     (artefact, *_) = [a for a in artefacts.artefacts(layout.root) if a.kind == "table"]
