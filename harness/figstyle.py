@@ -30,6 +30,9 @@ COLOURS |= {"MultiPath + Metaprox": SKY}
 COLOURS |= {"baseline": VERMILION, "bias1": BLUE, "bias2": SKY, "bias3": GREEN}
 COLOURS |= {"split125": PURPLE, "split175": ORANGE, "split200": GREEN, "split400": PURPLE, "split500": ORANGE}
 COLOURS |= {"weak300": SKY, "weak600": VERMILION, "weak900": BLUE, "strong150": ORANGE, "strong600": GREEN}
+# Steps that a hypergradient looks along.
+COLOURS |= {"T = 2": VERMILION, "T = 5": PURPLE, "T = 10": ORANGE, "T = 25": BLACK, "T = 50": GREEN}
+COLOURS |= {"T = 150": SKY, "T = 250": BLUE, "T = 2, validation": GREY}
 COLOURS |= {"lr 0.01": VERMILION, "lr 0.001": BLUE, "batch 128": ORANGE, "batch 256": GREEN}
 
 
@@ -60,6 +63,23 @@ def band(axes: Axes, points: pd.DataFrame, colour: str, label: str, **line: obje
     axes.fill_between(points["x"], low, high, color=colour, alpha=0.2, linewidth=0)
     look = {"marker": ".", "markersize": 3, **line}
     return axes.plot(points["x"], points["value"], color=colour, label=label, **look)[0]
+
+
+def interval(
+    axes: Axes,
+    points: pd.DataFrame,
+    colour: str,
+    label: str | None = None,
+    *,
+    floor: object = None,
+    **line: object,
+) -> None:
+    """`value` against `x` with its 95 % interval as a band; `floor`: where the band must end."""
+    points = points.sort_values("x")
+    low, high = points["lo"].fillna(points["value"]), points["hi"].fillna(points["value"])
+    low = low if floor is None else low.clip(lower=floor)
+    axes.fill_between(points["x"], low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.plot(points["x"], points["value"], color=colour, label=label, **line)
 
 
 def save(draw: Callable[[pd.DataFrame, Figure], None], cells: pd.DataFrame, base: Path) -> None:

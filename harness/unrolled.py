@@ -21,6 +21,18 @@ Pull = Callable[[State | None, Tensor], tuple[State | None, Outer]]
 
 
 @dataclass(frozen=True)
+class _Course:
+    """Steps to go from a state, and how their losses count."""
+
+    step: Step
+    state: State
+    outer: Outer
+    batches: Sequence[Batch]
+    weights: list[float]
+    final: Final | None
+
+
+@dataclass(frozen=True)
 class Unrolled:
     """T steps of training, and the gradient of the objective along them."""
 
@@ -63,13 +75,10 @@ def unrolled(
         raise HarnessError(
             f"keep={keep}, reach={reach}: keep is at least 1, reach at least 0, or both are None"
         )
-    each = _weights(batches, weights)
-    state, outer = _detached(state), _detached(outer)
+    course = _Course(step, _detached(state), _detached(outer), batches, _weights(batches, weights), final)
     if reach is None or reach >= len(batches):
-        return _exact(step, state, outer, batches, each, final, keep or max(1, round(len(batches) ** 0.5)))
-    if reach == 0:
-        return _direct(step, state, outer, batches, each, final)
-    return _truncated(step, state, outer, batches, each, final, reach)
+        return _exact(course, keep or max(1, round(len(batches) ** 0.5)))
+    return _truncated(course, reach) if reach else _direct(course)
 
 
 def forward_mode(
@@ -105,22 +114,17 @@ def forward_mode(
     return Unrolled(torch.stack(losses), state, gradient)
 
 
-def _exact(
-    step: Step,
-    state: State,
-    outer: Outer,
-    batches: Sequence[Batch],
-    weights: list[float],
-    final: Final | None,
-    keep: int,
-) -> Unrolled:
+def _exact(course: _Course, keep: int) -> Unrolled:
+    step, state, outer, batches = course.step, course.state, course.outer, course.batches
     last = len(batches) - 1
 
     def record(state: State, part: Sequence[int]) -> tuple[State, list[Tensor], list[Pull]]:
         """Run this part of the steps so that each can be pulled back; the first and the last need less."""
         losses, pulls = [], []
         for t in part:
-            state, loss, pull = _recorded(step, state, outer, batches[t], t > 0, t < last or bool(final))
+            state, loss, pull = _recorded(
+                step, state, outer, batches[t], t > 0, t < last or bool(course.final)
+            )
             losses.append(loss)
             pulls.append(pull)
         return state, losses, pulls
@@ -134,12 +138,12 @@ def _exact(
             losses.append(loss)
     state, those, pulls = record(state, parts[-1])
     losses += those
-    back, gradient = _of_final(final, state, outer)
+    back, gradient = _of_final(course.final, state, outer)
     for part in reversed(parts):
         if part is not parts[-1]:
             pulls = record(starts.pop(), part)[2]
         for t in reversed(part):
-            back, slope = pulls.pop()(back, torch.full_like(losses[t], weights[t]))
+            back, slope = pulls.pop()(back, torch.full_like(losses[t], course.weights[t]))
             gradient = _sum(gradient, slope)
     return Unrolled(torch.stack(losses), state, gradient)
 
@@ -162,48 +166,34 @@ def _recorded(
     return new, loss, pull
 
 
-def _direct(
-    step: Step,
-    state: State,
-    outer: Outer,
-    batches: Sequence[Batch],
-    weights: list[float],
-    final: Final | None,
-) -> Unrolled:
+def _direct(course: _Course) -> Unrolled:
     """Eq. 3.22: what each loss says of outer at the weights it met."""
 
     def loss_of(outer: Outer, state: State, batch: Batch) -> tuple[Tensor, tuple[State, Tensor]]:
-        new, loss = step(state, outer, batch)
+        new, loss = course.step(state, outer, batch)
         return loss, (new, loss)
 
-    direct = grad(loss_of, has_aux=True)
+    direct, state, outer = grad(loss_of, has_aux=True), course.state, course.outer
     gradient, losses = _zeros(outer), []
-    for batch, weight in zip(batches, weights, strict=True):
+    for batch, weight in zip(course.batches, course.weights, strict=True):
         slope, (state, loss) = direct(outer, state, batch)
         gradient = {name: gradient[name] + weight * slope[name] for name in gradient}
         losses.append(loss)
-    return Unrolled(torch.stack(losses), state, _sum(gradient, _of_final(final, state, outer)[1]))
+    return Unrolled(torch.stack(losses), state, _sum(gradient, _of_final(course.final, state, outer)[1]))
 
 
-def _truncated(
-    step: Step,
-    state: State,
-    outer: Outer,
-    batches: Sequence[Batch],
-    weights: list[float],
-    final: Final | None,
-    reach: int,
-) -> Unrolled:
+def _truncated(course: _Course, reach: int) -> Unrolled:
     """Every loss pulled back on its own, for `reach` updates: so many pulls per step."""
+    step, state, outer, batches = course.step, course.state, course.outer, course.batches
     states, losses = [], []
     for batch in batches:
         states.append(state)
         state, loss = step(state, outer, batch)
         losses.append(loss)
-    back, gradient = _of_final(final, state, outer)
+    back, gradient = _of_final(course.final, state, outer)
     under_way = [back] if back else []  # derivatives of later losses, the youngest first
     for t in reversed(range(len(batches))):
-        of_loss = torch.full_like(losses[t], weights[t])
+        of_loss = torch.full_like(losses[t], course.weights[t])
         _, _, pull = _recorded(step, states.pop(), outer, batches[t], True, True)
         older = []
         for of_new in under_way:

@@ -3,7 +3,20 @@
 import os
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 if "NAS_DATA" not in os.environ and (ROOT.parent / "shared" / "data").is_dir():
     os.environ["NAS_DATA"] = str(ROOT.parent / "shared" / "data")
+
+
+@pytest.fixture
+def one_thread():
+    """Sums of another number of threads differ in their last digit."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -279,19 +279,14 @@ SLOW = {"torch", "torchvision", "sklearn", "onnxruntime", "matplotlib", "seaborn
 
 @pytest.mark.parametrize("command", ["find Table", "plan", "status", "data list", "bench list", "check"])
 def test_a_question_is_answered_at_once(command):
-    """In this very checkout, whatever it holds; processor time, the best of three: others work here too."""
-    seconds = []
-    for _ in range(3):
-        begun = sum(os.times()[2:4])  # of ended children
-        done = subprocess.run(
-            [sys.executable, "-c", PROBE, *command.split()], cwd=ROOT, capture_output=True, text=True
-        )
-        seconds.append(sum(os.times()[2:4]) - begun)
-        assert done.returncode == 0, done.stderr
-        if seconds[-1] < 1.5:
-            break
-    print(f"{command}: {min(seconds):.2f} s")
+    """In this very checkout, whatever it holds, without the modules that take seconds to load.
+
+    How long it takes: `benchmarks/bench_questions.py`.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, *command.split()], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.splitlines()[-1].removeprefix("loaded:").split())
     forbidden = SLOW if command == "check" else SLOW | {"pandas", "scipy"}
     assert "harness" in loaded and not loaded & forbidden
-    assert min(seconds) < 1.5

@@ -5,9 +5,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
-from harness.figstyle import BLUE, GREEN, ORANGE, SKY, VERMILION, WIDE
+from harness.figstyle import COLOURS, WIDE, interval
 
-COLOURS = {"T = 2": VERMILION, "T = 10": ORANGE, "T = 50": GREEN, "T = 150": SKY, "T = 250": BLUE}
+LENGTHS = ("T = 2", "T = 10", "T = 50", "T = 150", "T = 250")
 PANELS = {"a": "a) perceptron", "b": "b) VGG"}
 EPOCHS = [1, 2, 5, 10, 20, 50]
 
@@ -33,12 +33,9 @@ def lines(axes: Axes, cells: pd.DataFrame, prefix: str, quantity: str) -> None:
     mine = cells[cells["row"].str.startswith(f"{prefix} ")].dropna(subset=["value"])
     mine = mine.assign(x=mine["row"].str.split().str[1].astype(int)).sort_values("x")
     axes.set_xscale("log")
-    for name, colour in COLOURS.items():
+    for name in LENGTHS:
         points = mine[mine["column"] == quantity + name]
-        if not len(points):
-            continue
-        axes.plot(points["x"], points["value"], color=colour, label=name, marker=".", markersize=3)
-        low, high = points["lo"].fillna(points["value"]), points["hi"].fillna(points["value"])
         # A rate below zero is no rate: on the logarithmic axis the band ends at a tenth of its line.
         floor = points["value"] / 10 if quantity else 0
-        axes.fill_between(points["x"], low.clip(lower=floor), high, color=colour, alpha=0.15, linewidth=0)
+        if len(points):
+            interval(axes, points, COLOURS[name], name, floor=floor, marker=".", markersize=3)

@@ -1,10 +1,9 @@
 """Figure 4.2: training losses of fixed degrees, and SoTL by degree."""
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, WIDE
+from harness.figstyle import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, WIDE, interval
 
 DEGREES = {"0": VERMILION, "1": ORANGE, "3": BLACK, "5": SKY, "11": BLUE, "21": PURPLE}
 VARIANTS = {
@@ -22,15 +21,15 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     losses, sums, low = figure.subplots(1, 3)
     steps, degrees = points(cells, "step "), points(cells, "k = ")
     for k, colour in DEGREES.items():
-        line(losses, steps, f"loss of k = {k}", colour, "-", f"k = {k}")
+        mine = steps[steps["column"] == f"loss of k = {k}"]
+        interval(losses, mine, colour, f"k = {k}", linewidth=1)
     losses.set(yscale="log", xlabel="step", ylabel="training loss", title="a) text's data, masked")
     losses.legend()
     for variant, (colour, style) in VARIANTS.items():
-        line(sums, degrees, variant, colour, style, variant)
-        mine = degrees[degrees["column"] == variant]  # without bands: models of a run are compared
-        low.plot(
-            mine["x"], mine["value"], color=colour, linestyle=style, linewidth=1, marker=".", markersize=3
-        )
+        mine, look = degrees[degrees["column"] == variant], {"linestyle": style, "linewidth": 1}
+        interval(sums, mine, colour, variant, **look)
+        # Without bands: models of a run are compared.
+        low.plot(mine["x"], mine["value"], color=colour, marker=".", markersize=3, **look)
     sums.set(yscale="log", xlabel="degree k", ylabel="SoTL over 1,000 steps", title="b) all variants")
     sums.legend()
     shown = degrees.loc[degrees["value"] < LOW, "value"]
@@ -43,10 +42,3 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
 def points(cells: pd.DataFrame, prefix: str) -> pd.DataFrame:
     mine = cells[cells["row"].str.startswith(prefix)].dropna(subset=["value"])
     return mine.assign(x=mine["row"].str.removeprefix(prefix).astype(int)).sort_values("x")
-
-
-def line(axes: Axes, found: pd.DataFrame, column: str, colour: str, style: str, label: str) -> None:
-    mine = found[found["column"] == column]
-    axes.plot(mine["x"], mine["value"], color=colour, linestyle=style, label=label, linewidth=1)
-    low, high = mine["lo"].fillna(mine["value"]), mine["hi"].fillna(mine["value"])
-    axes.fill_between(mine["x"], low, high, color=colour, alpha=0.15, linewidth=0)

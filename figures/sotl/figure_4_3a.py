@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLACK, BLUE, RULE, VERMILION, WIDE
+from harness.figstyle import BLACK, BLUE, RULE, VERMILION, WIDE, interval
 
 PANELS = {
     "code": "author's settings, stored earlier",
@@ -23,9 +23,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
         for start in STARTS:
             colour = BLACK if start == 3 else BLUE if start < 3 else VERMILION
             points = mine[mine["column"] == f"{name} from {start}"]
-            axes.plot(points["x"], points["value"], color=colour, linewidth=0.9)
-            low, high = points["lo"].fillna(points["value"]), points["hi"].fillna(points["value"])
-            axes.fill_between(points["x"], low, high, color=colour, alpha=0.15, linewidth=0)
+            interval(axes, points, colour, linewidth=0.9)
         axes.set(title=title, ylim=(-1.3, 8.3))
     for axes in figure.axes[2:]:
         axes.set_xlabel("updates of MaxDeg (25 steps each)")

@@ -4,11 +4,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLACK, GREEN, GREY, ORANGE, PURPLE, RULE, VERMILION, WIDE
+from harness.figstyle import COLOURS, RULE, WIDE, interval
 
-# Of T = 2, 10 and 50 as in Figure 4.1.
-COLOURS = {"T = 2": VERMILION, "T = 5": PURPLE, "T = 10": ORANGE, "T = 25": BLACK, "T = 50": GREEN}
-COLOURS |= {"T = 2, validation": GREY}
+SEARCHES = ("T = 2", "T = 5", "T = 10", "T = 25", "T = 50", "T = 2, validation")
 PANELS = {
     "code": "author's settings, stored earlier",
     "code-last": "author's settings, stored last",
@@ -36,9 +34,7 @@ def lines(axes: Axes, cells: pd.DataFrame, prefix: str, name: str) -> None:
     mine = mine.assign(x=mine["row"].str.split().str[1].astype(int)).sort_values("x")
     axes.axhspan(3, 4, color=RULE, alpha=0.4, linewidth=0)
     axes.set_ylim(-1.3, 5)
-    for search, colour in COLOURS.items():
+    for search in SEARCHES:
         points = mine[mine["column"] == f"{name}, {search}"]
         style = "--" if search.endswith("validation") else "-"
-        axes.plot(points["x"], points["value"], color=colour, linestyle=style, linewidth=1, label=search)
-        low, high = points["lo"].fillna(points["value"]), points["hi"].fillna(points["value"])
-        axes.fill_between(points["x"], low, high, color=colour, alpha=0.15, linewidth=0)
+        interval(axes, points, COLOURS[search], search, linestyle=style, linewidth=1)

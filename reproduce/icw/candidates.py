@@ -6,15 +6,15 @@ import numpy as np
 from torch import Tensor
 
 from harness import seeds
-from harness.batches import Batches, Pixels
+from harness.batches import Batches
 from harness.bench import truths
 from harness.data import load, split
-from harness.data.transform import shrink
 from harness.record import Run
 from harness.spaces import nb201
 from harness.supernet.sub_space import SubSpace
 from reproduce.icw import image_sets, small_sequential
-from reproduce.icw.supernets import SUB_SPACES, Training
+from reproduce.icw.pruning import SUB_SPACES
+from reproduce.icw.supernets import Training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +47,7 @@ def candidates(run: Run, training: Training, ranked: Ranked, classes: int) -> Ca
     if training.network == "sequential":
         archs = small_sequential.ranked(training.space, ranked.architectures)
         return Candidates(archs, small_sequential.params_of(training.space, archs, classes))
-    every = list(SubSpace(SUB_SPACES[training.sub_space]).enumerate())
-    archs = every
+    archs = every = SubSpace(SUB_SPACES[training.sub_space]).enumerate()
     if ranked.architectures < len(every):
         draw = seeds.stream(ranked.drawn_with, f"architectures of {training.sub_space}")
         archs = [every[i] for i in np.sort(draw.choice(len(every), ranked.architectures, replace=False))]
@@ -80,14 +79,9 @@ def images(run: Run, training: Training, ranked: Ranked) -> tuple[Batches, Batch
     if training.network == "sequential":
         return image_sets.images(run, training, ranked)
     found = load(ranked.dataset, "train")
-    card = found.card
-    run.table("data", {"split": ["train"], "label": [card.title], "sha256": [card.identity.sha256]})
     parts = split(ranked.division, len(found.y))
     kept, held = parts.train[: ranked.train_images], parts.val[: ranked.held_images]
-    x, held_x = (shrink(found.x[part], found.x.shape[1] // training.side) for part in (kept, held))
-    pixels, pad = Pixels.of(x), training.augmentation.pixel_shift or 0
-    train = Batches(x, found.y[kept], pixels, training.device, pad=pad)
-    return train, Batches(held_x, found.y[held], pixels, training.device), card.classes
+    return image_sets.divided(run, training, found, kept, held, ranked.device)
 
 
 def calibrating(run: Run, images: Batches, batch: int, passes: int) -> list[Tensor]:

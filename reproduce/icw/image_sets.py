@@ -5,7 +5,10 @@ SubImageNet takes both kinds from ImageNet's training images; the small sets her
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from harness.batches import Batches, Pixels
+from harness.data import Images as ImageSet
 from harness.data import load
 from harness.data.transform import shrink
 from harness.errors import HarnessError
@@ -38,19 +41,27 @@ def images(run: Run, setup: Setup, which: Images) -> tuple[Batches, Batches, int
         return train, held, which.classes_sampled
     _refuse_what_is_for_large_images(run, setup.augmentation)
     found = load(which.dataset, "train")
-    card, n = found.card, len(found.y)
-    run.table("data", {"split": ["train"], "label": [card.title], "sha256": [card.identity.sha256]})
+    n = len(found.y)
     first = n // 2 if which.train_images is None else which.train_images
     last = n if which.held_images is None else first + which.held_images
     if not 0 < first < last <= n:
         raise HarnessError(
-            f"{run.spec.id}: {card.name} has {n} images: {first} to train and {last - first} to evaluate"
-            " cannot be taken"
+            f"{run.spec.id}: {found.card.name} has {n} images: {first} to train and {last - first} to"
+            " evaluate cannot be taken"
         )
-    x = shrink(found.x[:last], found.x.shape[1] // setup.side)
-    pixels, pad = Pixels.of(x[:first]), setup.augmentation.pixel_shift or 0
-    train = Batches(x[:first], found.y[:first], pixels, which.device, pad=pad)
-    return train, Batches(x[first:], found.y[first:last], pixels, which.device), card.classes
+    return divided(run, setup, found, np.arange(first), np.arange(first, last), which.device)
+
+
+def divided(
+    run: Run, setup: Setup, found: ImageSet, kept: np.ndarray, held: np.ndarray, device: str
+) -> tuple[Batches, Batches, int]:
+    """These images of a set, as large as the set-up says; what normalises all is of those that train."""
+    card = found.card
+    run.table("data", {"split": ["train"], "label": [card.title], "sha256": [card.identity.sha256]})
+    x, held_x = (shrink(found.x[part], found.x.shape[1] // setup.side) for part in (kept, held))
+    pixels, pad = Pixels.of(x), setup.augmentation.pixel_shift or 0
+    train = Batches(x, found.y[kept], pixels, device, pad=pad)
+    return train, Batches(held_x, found.y[held], pixels, device), card.classes
 
 
 def _refuse_what_is_for_large_images(run: Run, augmentation: Augmentation) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from harness.bench import truths
 from harness.record import Run
 from harness.spaces import nb201
+from harness.supernet.sub_space import SubSpace
 
 # The sub-spaces of section 3.1.1: operations that an architecture may use, as digits.
 SUB_SPACES = {"full": "01234", "no-zero": "1234", "only-conv": "23"}
@@ -31,8 +32,7 @@ class Config:
 
 
 def run(run: Run, config: Config) -> None:
-    allowed = set(SUB_SPACES[config.sub_space])
-    space = [a for a in nb201.SPACE.enumerate() if allowed.issuperset(nb201.digits(a))]
+    space = SubSpace(SUB_SPACES[config.sub_space]).enumerate()
     if config.architectures < len(space):
         picked = run.stream("architectures").choice(len(space), config.architectures, replace=False)
         space = [space[i] for i in np.sort(picked)]

@@ -12,9 +12,11 @@ from torch.nn import functional
 
 from harness.batches import Batches
 from harness.checkpoint import Checkpoint
+from harness.device import require
 from harness.errors import HarnessError
 from harness.record import Run
-from harness.train import learning_rates, schedule, weight_optimiser
+from harness.steps import Steps
+from harness.train import weight_optimiser
 from reproduce.icw import image_sets, small_sequential
 from reproduce.icw.training_setup import Config as Setup
 
@@ -31,8 +33,7 @@ class Config(Setup, image_sets.Images):
 
 
 def run(run: Run, config: Config) -> None:
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise HarnessError(f"{run.spec.id} wants a GPU and torch sees none: use scale cpu or a CUDA build")
+    require(config.device, run.spec.id)
     if config.weights.warmup_epochs >= config.epochs:
         raise HarnessError(
             f"{run.spec.id}: {config.weights.warmup_epochs} of {config.epochs} epochs warm up, which leaves"
@@ -82,25 +83,20 @@ def _identity(run: Run, config: Config, archs: list[str], held: int) -> dict[str
     }
 
 
-class Training:
+class Training(Steps):
     """One stand-alone training; what a step draws follows from its number and the run's seed.
 
     The trainings of a run see the same minibatches and crops, as the authors' do: their seed is the same.
     """
 
     def __init__(self, run: Run, config: Config, arch: str, classes: int, images: Batches) -> None:
-        self.run, self.config, self.arch, self.images = run, config, arch, images
+        super().__init__(run, images, config.batch_size, config.epochs, config.weights)
+        self.config, self.arch = config, arch
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(run.stream(f"weights of {arch}").integers(2**63)))
             network = small_sequential.standalone(config.space, arch, classes, config.dropout)
         self.network = network.to(config.device, memory_format=torch.channels_last)
         self.optimiser = weight_optimiser(self.network, config.weights)
-        self.per_epoch = -(-len(images) // config.batch_size)
-        self.total = self.per_epoch * config.epochs
-        dummy = weight_optimiser(nn.Linear(1, 1), config.weights)
-        plan = schedule(dummy, config.weights, config.epochs, self.per_epoch)
-        self.rates = learning_rates(dummy, plan, self.total)
-        self.order: tuple[int, np.ndarray] | None = None  # of the current epoch
         self.step = self.right = 0
 
     def train(self, checkpoint: Checkpoint, kept: dict[str, Any]) -> None:
@@ -117,15 +113,11 @@ class Training:
 
     def one(self) -> None:
         """The next minibatch."""
-        config, (epoch, place) = self.config, divmod(self.step, self.per_epoch)
-        if self.order is None or self.order[0] != epoch:
-            self.order = epoch, self.run.stream(f"order of epoch {epoch}").permutation(len(self.images))
-        indices = self.order[1][place * config.batch_size : (place + 1) * config.batch_size]
-        x, y = self.images.take(indices, self.run.stream(f"crops of step {self.step}"))
+        config = self.config
+        x, y = self.batch(self.step)
         if config.dropout:  # it draws from torch's own generator
             torch.manual_seed(int(self.run.stream(f"dropout of step {self.step}").integers(2**63)))
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.rates[self.step]
+        self.set_rate(self.optimiser, self.step)
         self.optimiser.zero_grad()
         logits = self.network(x)
         loss = functional.cross_entropy(logits, y, label_smoothing=config.label_smoothing)
@@ -138,7 +130,7 @@ class Training:
                 f"{self.run.spec.id}: {self.arch}: the loss became {loss.item()} at step {self.step} of"
                 f" {self.total}: lower weights.lr_max"
             )
-        if epoch == config.epochs - 1:
+        if self.step >= self.total - self.per_epoch:  # the last epoch
             self.right += int((logits.argmax(dim=1) == y).sum())
         self.step += 1
 

@@ -7,11 +7,13 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from harness.device import require
 from harness.errors import HarnessError
 from harness.record import Run
+from harness.spaces.nb201 import from_digits
 from harness.supernet.dependent import Dependence
 from harness.supernet.sampling import whole
-from reproduce.icw import supernet_predictions
+from reproduce.icw import small_sequential, supernet_predictions
 from reproduce.icw.candidates import images
 from reproduce.icw.supernets import Trainer, Training, build
 
@@ -46,6 +48,7 @@ class Config(supernet_predictions.Config):
 
 
 def run(run: Run, config: Config) -> None:
+    require(config.device, run.spec.id)
     train, _, classes = images(run, config, config)
     trainers = {}
     for variant in config.variants:
@@ -144,9 +147,5 @@ def memory(trainer: Trainer) -> int:
 def costliest(config: Training) -> str:
     """The architecture of the largest operations."""
     if config.network == "nb201":
-        from harness.spaces.nb201 import from_digits
-
         return from_digits("333333")
-    from reproduce.icw import small_sequential
-
     return "-".join([str(len(small_sequential.OPS) - 1)] * len(small_sequential.cells(config.space)))

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from harness.checkpoint import Checkpoint
-from harness.errors import HarnessError
+from harness.device import require
 from harness.record import Run
 from harness.supernet.sampling import whole
 from reproduce.icw.candidates import Candidates, Ranked, calibrating, candidates, for_consistency, images
@@ -20,8 +19,7 @@ class Config(Training, Ranked, Scoring):
 
 
 def run(run: Run, config: Config) -> None:
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise HarnessError(f"{run.spec.id} wants a GPU and torch sees none: use scale cpu or a CUDA build")
+    require(config.device, run.spec.id)
     checkpoint = Checkpoint(run)
     kept = checkpoint.load() or {}
     train, held, classes = images(run, config, config)

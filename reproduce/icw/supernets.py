@@ -9,24 +9,23 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional
 
 from harness.batches import Batches
 from harness.checkpoint import Checkpoint
 from harness.errors import HarnessError
 from harness.record import Run
+from harness.steps import Steps
 from harness.supernet import dependent_nb201_net, sequential_net
 from harness.supernet.dependent import Dependence
 from harness.supernet.nb201_net import Skeleton
 from harness.supernet.sampling import Choices, whole
 from harness.supernet.sub_space import SubSpace
-from harness.train import learning_rates, schedule, weight_optimiser
+from harness.train import weight_optimiser
 from reproduce.icw import small_sequential
+from reproduce.icw.pruning import SUB_SPACES
 from reproduce.icw.training_setup import Config as Setup
-
-# Section 3.1.1: the operations that an architecture of each sub-space may use, as digits.
-SUB_SPACES = {"full": "01234", "no-zero": "1234", "only-conv": "23"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,20 +78,16 @@ def _of(config: Training, classes: int) -> tuple[nn.Module, Choices]:
     return network, sequential_net.Choices([len(layer) for layer in layers])
 
 
-class Trainer:
+class Trainer(Steps):
     """A training of a known number of steps, each of which follows from its number."""
 
     def __init__(
         self, run: Run, config: Training, network: nn.Module, choices: Choices, images: Batches
     ) -> None:
-        self.run, self.config, self.network, self.choices = run, config, network, choices
-        self.images = images
-        self.per_epoch = -(-len(images) // config.batch_size)
-        self.total = self.per_epoch * config.epochs
+        super().__init__(run, images, config.batch_size, config.epochs, config.weights)
+        self.config, self.network, self.choices = config, network, choices
         self.splits_at = None if config.split_share is None else round(config.split_share * self.total)
         self.optimiser = weight_optimiser(network, config.weights)
-        self.rates = self._rates()
-        self.order: tuple[int, np.ndarray] | None = None  # of the current epoch
         self.step = 0
         self.losses: list[float] = []
 
@@ -112,8 +107,7 @@ class Trainer:
         config = self.config
         if self.step == self.splits_at:
             self.network.split(self.optimiser)
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.rates[self.step]
+        self.set_rate(self.optimiser, self.step)
         path = whole(self.choices.uniform(self.run.stream(f"path {self.step}")), self.network.cells)
         self.network.train()
         self.optimiser.zero_grad(set_to_none=not config.zero_grad)
@@ -130,20 +124,6 @@ class Trainer:
             )
         self.losses.append(value)
         self.step += 1
-
-    def batch(self, step: int) -> tuple[Tensor, Tensor]:
-        """The minibatch of this number, cropped and flipped."""
-        epoch, place = divmod(step, self.per_epoch)
-        if self.order is None or self.order[0] != epoch:
-            self.order = epoch, self.run.stream(f"order of epoch {epoch}").permutation(len(self.images))
-        size = self.config.batch_size
-        indices = self.order[1][place * size : (place + 1) * size]
-        return self.images.take(indices, self.run.stream(f"crops of step {step}"))
-
-    def _rates(self) -> list[float]:
-        """The learning rate of every step, as the schedule of Table 5 steps it."""
-        weights, dummy = self.config.weights, weight_optimiser(nn.Linear(1, 1), self.config.weights)
-        return learning_rates(dummy, schedule(dummy, weights, self.config.epochs, self.per_epoch), self.total)
 
     def state(self) -> dict[str, Any]:
         return {

@@ -21,9 +21,7 @@ class Config:
 
     data: Data
     model: Model = Model()
-    gate: Literal[
-        "hard", "soft"
-    ]  # features above the degree are left out, or Eq. 4.5 holds MaxDeg there (D24)
+    gate: Literal["hard", "soft"]  # features above the degree are left out, or MaxDeg is held there (D24)
     weights: Literal["uniform", "zeros"] = "uniform"  # at the start (D24)
     degrees: tuple[Signed, ...]
     steps: int = 1000

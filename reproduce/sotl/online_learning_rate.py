@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import torch
 
 from harness.batches import Batches, Pixels
 from harness.checkpoint import Checkpoint
 from harness.data import load
 from harness.data.transform import shrink
+from harness.device import require
 from harness.errors import HarnessError
 from harness.record import Run
 from harness.unrolled import Batch
@@ -35,9 +35,7 @@ class Config:
     every: int | None = None  # steps that are trained with each learning rate, at least T; T where null
     batch: int = 128
     hidden: tuple[int, ...]  # units of the hidden linear layers (D26)
-    plan: tuple[
-        int, ...
-    ] = ()  # of a VGG: channels of its convolutions, 0 where it pools; a perceptron has none
+    plan: tuple[int, ...] = ()  # of a VGG: channels of its convolutions, 0 where it pools
     dropout: float = 0.0  # in a VGG's linear layers
     crops: bool = False  # crops and flips of training images
     held: float = 0.1  # of the training images are held out (D28)
@@ -66,8 +64,7 @@ class Counts:
 
 
 def run(run: Run, config: Config) -> None:
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise HarnessError(f"{run.spec.id} wants a GPU and torch sees none: use scale cpu or a CUDA build")
+    require(config.device, run.spec.id)
     if config.every is not None and config.every < (config.unroll or 1):
         raise HarnessError(
             f"{run.spec.id}: every: {config.every} is less than unroll: train at least T steps"

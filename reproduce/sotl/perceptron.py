@@ -35,8 +35,8 @@ class Slope:
 def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
     """a·bᵀ (+ bias).
 
-    By oneDNN where it can be, through the call that torch.compile makes: float32 still, and 2.2 times as fast
-    as torch's own product on an AMD processor with AVX-512, where MKL uses AVX2.
+    By oneDNN where it can be, through the call that torch.compile makes: float32 still, and quicker than
+    torch's own product on an AMD processor with AVX-512, where MKL uses AVX2.
     """
     if ONEDNN and a.dtype == torch.float32 and a.device.type == "cpu":
         return torch.ops.mkldnn._linear_pointwise(a, b, bias, "none", [], "")
@@ -46,9 +46,8 @@ def product(a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
 class Perceptron:
     """Linear layers with ReLU between them.
 
-    One learning rate needs one tangent: 15 ms per step of the published network on one core, where reverse
-    mode (`harness.unrolled`, T = 20) takes 41 ms; with torch's own products it would be 30 ms. Memory does
-    not grow with T.
+    One learning rate needs one tangent, forwards, where reverse mode runs each step twice and pulls it back
+    (`benchmarks/bench_unrolled.py` compares them). Memory does not grow with T.
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:

@@ -3,7 +3,6 @@
 import base64
 import json
 import struct
-import time
 
 import numpy as np
 import pytest
@@ -242,10 +241,3 @@ def test_1shot1_answers_through_its_cells(table, number):
     assert found.identity.space == space.name and found.identity.source == "nb101-table"
     with pytest.raises(HarnessError, match="ask nb1shot1-. with architecture strings"):
         truths(space.name, [0], "cifar10", 108, "test", "mean")
-
-
-def test_opening_all_cells_is_quick(table):
-    truth("nb101", 0, "cifar10", 108, "test", "mean")  # converted now
-    start = time.process_time()
-    catalogue.open_store(table, catalogue.find(table)[1]).array("values")
-    assert time.process_time() - start < 0.5

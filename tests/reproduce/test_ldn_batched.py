@@ -18,12 +18,7 @@ from reproduce.ldn.stacked import Stack
 GENTLE = Recipe(lr=0.002, epochs=300, patience=10_000)  # at 0.1 the last digit grows to the first (D8)
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def task(

@@ -25,12 +25,7 @@ SUMMED |= {"half_width": 10, "noise": 0, "held": 0.1}
 BOTH = pytest.mark.parametrize("data", [SEPARATE, SUMMED], ids=["separate", "summed"])
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def a_run(folder: Path, seed: int = 0) -> Run:

@@ -10,7 +10,7 @@ import pytest
 import torch
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from torch.nn import functional
+from plain_perceptron import loss
 
 from harness import artefacts
 from harness.checkpoint import Checkpoint
@@ -21,7 +21,7 @@ from harness.files import ROOT
 from harness.make import _drawing
 from harness.record import Run
 from harness.settings import build
-from harness.unrolled import Batch, State, sgd, unrolled
+from harness.unrolled import sgd, unrolled
 from reproduce.sotl import online_learning_rate
 from reproduce.sotl.online_learning_rate import Config, Counts, Training, images, updated
 
@@ -30,10 +30,8 @@ SMALL_VGG = {"hidden": [8, 6], "plan": [4, 0, 5, 0, 6, 0], "dropout": 0.5, "crop
 
 
 @pytest.fixture(autouse=True)
-def made(monkeypatch):
-    """No files: images whose class can be seen, and one thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+def made(monkeypatch, one_thread):
+    """No files: images whose class can be seen."""
 
     def load(name: str, part: str) -> Images:
         rng = np.random.default_rng(0 if part == "train" else 1)
@@ -45,8 +43,6 @@ def made(monkeypatch):
         return Images(x, y, SimpleNamespace(title="made", identity=SimpleNamespace(sha256=part)))
 
     monkeypatch.setattr(online_learning_rate, "load", load)
-    yield
-    torch.set_num_threads(before)
 
 
 def a_run(folder: Path, seed: int = 0, **changed: object) -> tuple[Run, Config]:
@@ -65,16 +61,6 @@ def done(folder: Path, **changed: object) -> tuple[pd.DataFrame, dict[str, float
     run, config = a_run(folder, **changed)
     online_learning_rate.run(run, config)
     return pd.read_csv(folder / "epochs.csv"), {m.name: m.value for m in run.metrics}
-
-
-def loss(state: State, batch: Batch) -> torch.Tensor:
-    """A perceptron's, by torch's own operations."""
-    x = batch[0].flatten(1)
-    last = len(state) // 2 - 1
-    for i in range(last + 1):
-        x = functional.linear(x, state[f"{i}.weight"], state[f"{i}.bias"])
-        x = x.relu() if i < last else x
-    return functional.cross_entropy(x, batch[1])
 
 
 def test_the_sizes_are_those_of_the_code_and_of_the_text():

@@ -3,19 +3,14 @@
 import numpy as np
 import pytest
 import torch
+from plain_perceptron import loss
 from torch.nn import functional
 
 from harness.unrolled import Batch, State, sgd, unrolled
 from reproduce.sotl.perceptron import Goal, Perceptron, product
 from reproduce.sotl.vgg import VGG
 
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def batches(steps: int, dtype: torch.dtype = torch.float64, size: int = 7) -> list[Batch]:
@@ -24,16 +19,6 @@ def batches(steps: int, dtype: torch.dtype = torch.float64, size: int = 7) -> li
         (torch.tensor(rng.normal(size=(size, 6)), dtype=dtype), torch.from_numpy(rng.integers(0, 4, size)))
         for _ in range(steps)
     ]
-
-
-def loss(state: State, batch: Batch) -> torch.Tensor:
-    """A perceptron's, by torch's own operations."""
-    x = batch[0].flatten(1)
-    last = len(state) // 2 - 1
-    for i in range(last + 1):
-        x = functional.linear(x, state[f"{i}.weight"], state[f"{i}.bias"])
-        x = x.relu() if i < last else x
-    return functional.cross_entropy(x, batch[1])
 
 
 def double(state: State) -> State:

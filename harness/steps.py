@@ -1,0 +1,32 @@
+"""Steps of a training that follow from their number, so that it goes on from anywhere."""
+
+import numpy as np
+from torch import Tensor, nn, optim
+
+from harness.batches import Batches
+from harness.record import Run
+from harness.train import SGD, learning_rates, schedule, weight_optimiser
+
+
+class Steps:
+    """How many there are, and of each its images, crops and learning rate."""
+
+    def __init__(self, run: Run, images: Batches, batch_size: int, epochs: int, weights: SGD) -> None:
+        self.run, self.images, self.batch_size = run, images, batch_size
+        self.per_epoch = -(-len(images) // batch_size)
+        self.total = self.per_epoch * epochs
+        dummy = weight_optimiser(nn.Linear(1, 1), weights)
+        self.rates = learning_rates(dummy, schedule(dummy, weights, epochs, self.per_epoch), self.total)
+        self._order: tuple[int, np.ndarray] | None = None  # of the current epoch
+
+    def batch(self, step: int) -> tuple[Tensor, Tensor]:
+        """The minibatch of this number, cropped and flipped."""
+        epoch, place = divmod(step, self.per_epoch)
+        if self._order is None or self._order[0] != epoch:
+            self._order = epoch, self.run.stream(f"order of epoch {epoch}").permutation(len(self.images))
+        indices = self._order[1][place * self.batch_size : (place + 1) * self.batch_size]
+        return self.images.take(indices, self.run.stream(f"crops of step {step}"))
+
+    def set_rate(self, optimiser: optim.Optimizer, step: int) -> None:
+        for group in optimiser.param_groups:
+            group["lr"] = self.rates[step]
