@@ -9,14 +9,26 @@ from harness.train import SGD, learning_rates, schedule, weight_optimiser
 
 
 class Steps:
-    """How many there are, and of each its images, crops and learning rate."""
+    """How many there are, and of each its images, crops and learning rate.
 
-    def __init__(self, run: Run, images: Batches, batch_size: int, epochs: int, weights: SGD) -> None:
+    `total`: so many steps instead of whole epochs, with a schedule without warm-up over all of them.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        images: Batches,
+        batch_size: int,
+        epochs: int,
+        weights: SGD,
+        total: int | None = None,
+    ) -> None:
         self.run, self.images, self.batch_size = run, images, batch_size
         self.per_epoch = -(-len(images) // batch_size)
-        self.total = self.per_epoch * epochs
+        self.total = self.per_epoch * epochs if total is None else total
+        each = (epochs, self.per_epoch) if total is None else (1, total)
         dummy = weight_optimiser(nn.Linear(1, 1), weights)
-        self.rates = learning_rates(dummy, schedule(dummy, weights, epochs, self.per_epoch), self.total)
+        self.rates = learning_rates(dummy, schedule(dummy, weights, *each), self.total)
         self._order: tuple[int, np.ndarray] | None = None  # of the current epoch
 
     def batch(self, step: int) -> tuple[Tensor, Tensor]:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from harness import asked
 from harness.experiments import RunSpec
 from harness.record import Run
 from harness.settings import build
@@ -56,7 +57,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
         values = 90 + SPACE.params_of(archs, "cifar10") / 1e6
         return SimpleNamespace(values=values, identity={"source": source})
 
-    monkeypatch.setattr(candidates, "truths", truths)
+    monkeypatch.setattr(asked, "truths", truths)
 
 
 def a_run(folder: Path, seed: int = 0, **changed: object) -> tuple[Run, supernet_predictions.Config]:

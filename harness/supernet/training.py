@@ -1,6 +1,6 @@
 """Training a super-network: one gradient of several paths, or several steps on a task (Reptile and kin)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -18,9 +18,8 @@ class Method:
 
     sampling: How = "shared"
     paths: int = 1  # per gradient: their losses are averaged (MultiPath); FairNAS takes one per operation
-    inner_steps: int = 1  # more than one: steps within a task (Reptile, Metaprox)
+    inner_steps: int = 1  # more than one: steps within a task, which is one minibatch (Reptile, Metaprox)
     redraw: bool = True  # new paths at every inner step (sotl D8); False: a task is one architecture
-    same_batch: bool = True  # all inner steps on one minibatch
     outer_lr: float = 1.0  # how far to follow the task's weights; 1 = there is no way back (sotl D8)
     proximal: float = 0.0  # Metaprox' lambda
     squared: bool = True  # lambda/2 times the squared norm, as run; False: the norm, as written (sotl D9)
@@ -80,19 +79,18 @@ def adapt(
     network: nn.Module,
     optimiser: torch.optim.Optimizer,
     draw: Callable[[], list[Path]],
-    batches: Iterator[Batch],
+    batch: Batch,
     method: Method,
     *,
     amp: bool = False,
 ) -> float:
-    """The steps within one task, and the step towards where they led; the mean of their losses."""
+    """The steps within a task, all on its minibatch, and the step towards where they led; their mean loss."""
     parameters = list(network.parameters())
     start = [p.detach().clone() for p in parameters]
-    paths, batch, losses = draw(), next(batches), []
+    paths, losses = draw(), []
     for step in range(method.inner_steps):
-        if step:
-            paths = draw() if method.redraw else paths
-            batch = batch if method.same_batch else next(batches)
+        if step and method.redraw:
+            paths = draw()
         losses.append(descend(network, optimiser, paths, batch, method, start=start, amp=amp))
     if method.outer_lr != 1.0:
         with torch.no_grad():

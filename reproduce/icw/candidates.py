@@ -6,8 +6,8 @@ import numpy as np
 from torch import Tensor
 
 from harness import seeds
+from harness.asked import Asked
 from harness.batches import Batches
-from harness.bench import truths
 from harness.data import load, split
 from harness.record import Run
 from harness.spaces import nb201
@@ -18,7 +18,7 @@ from reproduce.icw.supernets import Training
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ranked(image_sets.Images):
+class Ranked(image_sets.Images, Asked):
     """Which images, which architectures, and which truth these are compared with."""
 
     division: str = "tenth"  # nb201: into training and validation images (Table 5: 5,000 are withheld)
@@ -51,18 +51,9 @@ def candidates(run: Run, training: Training, ranked: Ranked, classes: int) -> Ca
     if ranked.architectures < len(every):
         draw = seeds.stream(ranked.drawn_with, f"architectures of {training.sub_space}")
         archs = [every[i] for i in np.sort(draw.choice(len(every), ranked.architectures, replace=False))]
-    found = truths(
-        "nb201",
-        archs,
-        ranked.truth_dataset,
-        ranked.truth_epochs,
-        ranked.truth_split,
-        ranked.truth_trials,
-        source=ranked.truth_source,
-    )
-    run.truth(found.identity)
+    truth = ranked.truths(run, "nb201", archs, ranked.truth_dataset)
     params = nb201.SPACE.params_of(archs, ranked.truth_dataset)
-    return Candidates(archs, params, found.values, len(archs) == len(every))
+    return Candidates(archs, params, truth, len(archs) == len(every))
 
 
 def for_consistency(training: Training, ranked: Ranked, classes: int) -> Candidates:

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 
 from harness.checkpoint import Checkpoint
-from harness.errors import HarnessError
+from harness.device import require
 from harness.record import Run
 from reproduce.ldn import posterior
 from reproduce.ldn.conv import ConvNet, HeadBN, Shape, cost
@@ -48,8 +48,7 @@ class Config(Recipe):
 
 
 def run(run: Run, config: Config) -> None:
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise HarnessError(f"{run.spec.id} wants a GPU and torch sees none: use scale cpu or a CUDA build")
+    require(config.device, run.spec.id)
     parts = image_parts(
         run,
         config.dataset,

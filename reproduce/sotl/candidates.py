@@ -6,22 +6,18 @@ from pathlib import Path
 import numpy as np
 
 from harness import seeds
-from harness.bench import truths
+from harness.asked import Asked
 from harness.errors import HarnessError
 from harness.record import Run
 from harness.spaces import Space, get
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ranked:
-    """Which architectures, and which truth they are ranked against."""
+class Ranked(Asked):
+    """Which architectures, and which truth they are ranked against; no truth where its source is `none`."""
 
     space: str
     truth_dataset: str
-    truth_epochs: int
-    truth_split: str
-    truth_trials: str
-    truth_source: str  # none: nothing is compared with a truth
     architectures: int = 200
     drawn_with: int = 0  # the seed of the sample: one for all super-networks of a space (D4)
     listed: str | None = None  # a file with one architecture per line, instead of a sample
@@ -71,28 +67,14 @@ def _known(
     run: Run, ranked: Ranked, archs: list[str], refused: dict[str, str]
 ) -> tuple[list[str], np.ndarray]:
     """Those that the source has a truth for; of a list, one by one, so that the others stay."""
-
-    def ask(these: list[str]) -> np.ndarray:
-        found = truths(
-            ranked.space,
-            these,
-            ranked.truth_dataset,
-            ranked.truth_epochs,
-            ranked.truth_split,
-            ranked.truth_trials,
-            source=ranked.truth_source,
-        )
-        run.truth(found.identity)
-        return found.values
-
     if ranked.truth_source == "none":
         return archs, np.full(len(archs), np.nan)
     if ranked.listed is None:
-        return archs, ask(archs)
+        return archs, ranked.truths(run, ranked.space, archs, ranked.truth_dataset)
     there, values = [], []
     for arch in archs:
         try:
-            values.append(ask([arch])[0])
+            values += ranked.truths(run, ranked.space, [arch], ranked.truth_dataset).tolist()
             there.append(arch)
         except HarnessError as error:
             refused[arch] = str(error)

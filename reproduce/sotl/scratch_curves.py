@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from harness.asked import Asked
 from harness.bench import catalogue, curve, truths
 from harness.errors import HarnessError
 from harness.files import find_data, sha256_of
@@ -20,15 +21,12 @@ CURVES = ("sotl", "valacc", "trainacc")
 FURTHER = ("sotl_all", "valloss")
 
 
-@dataclass(frozen=True)
-class Config:
+@dataclass(frozen=True, kw_only=True)
+class Config(Asked):
     """One draw of architectures; each seed draws its own (section 4.2.1: 200 architectures, 10 seeds)."""
 
     dataset: str
     epochs: int  # of the schedule
-    truth_split: str
-    truth_trials: str
-    truth_source: str
     truth_epochs: int = 200
     curves: Literal["nb201-nats", "last-epochs"] = "nb201-nats"  # whole curves, or only their ends (D18)
     trial: int = 0  # which of the benchmark's trainings is followed
@@ -72,17 +70,8 @@ def run(run: Run, config: Config) -> None:
             raise HarnessError(f"{LAST_EPOCHS} has {len(held)} cells, not {config.sample}: lower sample")
         archs = [sorted(held)[i] for i in draw.choice(len(held), config.sample, replace=False)]
         curves = ends([held[arch] for arch in archs], archs, origin, config)
-    truth = truths(
-        "nb201",
-        archs,
-        config.dataset,
-        config.truth_epochs,
-        config.truth_split,
-        config.truth_trials,
-        source=config.truth_source,
-    )
-    run.truth(truth.identity)
-    of_arch = {"params": nb201.SPACE.params_of(archs, config.dataset), "truth": truth.values}
+    truth = config.truths(run, "nb201", archs, config.dataset)
+    of_arch = {"params": nb201.SPACE.params_of(archs, config.dataset), "truth": truth}
     leave_tables(run, archs, curves, of_arch)
 
 

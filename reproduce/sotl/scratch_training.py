@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from harness.batches import Batches, Pixels
-from harness.bench import truths
 from harness.checkpoint import Checkpoint
 from harness.data import load, split
 from harness.data.transform import crop_flip
+from harness.device import require
 from harness.errors import HarnessError
 from harness.record import Run
 from harness.spaces import nb201
@@ -51,8 +51,7 @@ class Config(Ranked):
 
 
 def run(run: Run, config: Config) -> None:
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise HarnessError(f"{run.spec.id} wants a GPU and torch sees none: use scale cpu or a CUDA build")
+    require(config.device, run.spec.id)
     ranked = candidates(run, config)
     archs = ranked.archs[: config.first]
     truth = known(run, archs, ranked, config)
@@ -72,17 +71,7 @@ def known(run: Run, archs: list[str], ranked: Candidates, config: Config) -> dic
     """The truth of the set that is trained on and of the others, by the name of its column."""
     found = {"truth": ranked.truth[: len(archs)]}
     for name in config.also:
-        answer = truths(
-            config.space,
-            archs,
-            name,
-            config.truth_epochs,
-            config.truth_split,
-            config.truth_trials,
-            source=config.truth_source,
-        )
-        run.truth(answer.identity)
-        found[f"truth_{name.replace('-', '_')}"] = answer.values
+        found[f"truth_{name.replace('-', '_')}"] = config.truths(run, config.space, archs, name)
     return found
 
 

@@ -1,6 +1,5 @@
 """Super-networks of the thesis and their training (sections 3.4 and 4.2)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +10,10 @@ from harness.batches import Batches
 from harness.checkpoint import Checkpoint
 from harness.errors import HarnessError
 from harness.record import Run
+from harness.steps import Steps
 from harness.supernet import darts_net, nb1shot1_net, nb201_net, sampling
-from harness.supernet.training import Batch, Method, adapt, descend, passes
-from harness.train import learning_rates, schedule, weight_optimiser
+from harness.supernet.training import Method, adapt, descend, passes
+from harness.train import weight_optimiser
 from reproduce.sotl.search_setup import OneShot
 
 
@@ -52,25 +52,22 @@ def build(run: Run, config: Training, classes: int) -> tuple[nn.Module, sampling
     return network.to(config.device, memory_format=torch.channels_last), choices
 
 
-class Trainer:
-    """A training whose every minibatch follows from its number, so that it can stop and go on anywhere."""
+class Trainer(Steps):
+    """A training of a super-network, by one step or one task per minibatch."""
 
     def __init__(
         self, run: Run, config: Training, network: nn.Module, choices: sampling.Choices, images: Batches
     ) -> None:
-        self.run, self.config, self.network, self.images = run, config, network, images
         self.draw = sampling.drawing(choices, config.sampling, config.paths, network.cells)
-        self.per_epoch = -(-len(images) // config.batch_size)
-        drawn = len(self.draw(run.stream("number of paths")))
-        self.passes_each = passes(config, drawn)
-        self.total = self.per_epoch * config.one_shot_epochs
-        self.held_for = self.per_epoch  # steps for which tasks keep a learning rate
+        self.passes_each = passes(config, len(self.draw(run.stream("number of paths"))))
+        total, epochs = None, config.one_shot_epochs
         if config.image_passes is not None:
-            self.total = max(1, config.image_passes // self.passes_each)
-            self.held_for = max(1, round(self.total / config.one_shot_epochs))  # as many plateaus (D16)
-        self.rates = self._rates()
+            total = max(1, config.image_passes // self.passes_each)
+        super().__init__(run, images, config.batch_size, epochs, config.weights, total)
+        self.config, self.network = config, network
+        # Steps for which tasks keep a learning rate: an epoch, or as many plateaus (D16).
+        self.held_for = self.per_epoch if total is None else max(1, round(total / epochs))
         self.step = 0
-        self.order: tuple[int, np.ndarray] | None = None  # of the current epoch
         self.losses: list[float] = []
         self.optimiser = self._optimiser(self.rates[0])
 
@@ -85,21 +82,17 @@ class Trainer:
                 checkpoint.save({"training": self._state()})
 
     def _one(self) -> None:
-        config, epoch = self.config, self.step // self.per_epoch
+        config = self.config
         if config.in_tasks and self.step % self.held_for == 0:
             # The author makes this optimiser anew each epoch and never tells it of the schedule (NOTES D8).
             self.optimiser = self._optimiser(self.rates[self.step])
         elif not config.in_tasks:
-            for group in self.optimiser.param_groups:
-                group["lr"] = self.rates[self.step]
+            self.set_rate(self.optimiser, self.step)
         rng = self.run.stream(f"paths {self.step}")
+        batch = self.batch(self.step)
         if config.in_tasks:
-            batches = self._batches(epoch)
-            loss = adapt(
-                self.network, self.optimiser, lambda: self.draw(rng), batches, config, amp=config.amp
-            )
+            loss = adapt(self.network, self.optimiser, lambda: self.draw(rng), batch, config, amp=config.amp)
         else:
-            batch = self._batch(self.step)
             loss = descend(self.network, self.optimiser, self.draw(rng), batch, config, amp=config.amp)
         if not np.isfinite(loss):
             raise HarnessError(
@@ -108,29 +101,6 @@ class Trainer:
             )
         self.losses.append(loss)
         self.step += 1
-
-    def _batches(self, epoch: int) -> Iterator[Batch]:
-        """This step's minibatch; a task that wants more of them gets others of the same epoch."""
-        yield self._batch(self.step)
-        rng = self.run.stream(f"minibatches of task {self.step}")
-        while True:
-            yield self._batch(epoch * self.per_epoch + int(rng.integers(self.per_epoch)))
-
-    def _batch(self, step: int) -> Batch:
-        epoch, place = divmod(step, self.per_epoch)
-        if self.order is None or self.order[0] != epoch:
-            drawn = self.run.stream(f"order of epoch {epoch}").permutation(len(self.images))
-            self.order = (epoch, drawn)
-        order = self.order[1]
-        size = self.config.batch_size
-        return self.images.take(
-            order[place * size : (place + 1) * size], self.run.stream(f"crops of step {step}")
-        )
-
-    def _rates(self) -> list[float]:
-        """The learning rate of every step, as the schedule of Table B.1 steps it."""
-        dummy = weight_optimiser(nn.Linear(1, 1), self.config.weights)
-        return learning_rates(dummy, schedule(dummy, self.config.weights, 1, self.total), self.total)
 
     def _optimiser(self, rate: float) -> torch.optim.Optimizer:
         weights = self.config.weights

@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 import torch
 
-from harness import checkpoint as checkpoints
+from harness import asked, checkpoint
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.record import Run
 from harness.settings import build
 from harness.spaces.nb201 import SPACE, from_digits
-from reproduce.sotl import candidates, one_shot, supernets
+from reproduce.sotl import one_shot, scoring, supernets
 
 TINY = {
     "space": "nb201",
@@ -50,7 +50,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = rng.integers(0, 256, (64, 8, 8, 3), dtype=np.uint8), rng.integers(0, 10, 64)
     card = SimpleNamespace(title="noise", classes=10, identity=SimpleNamespace(sha256="0"))
     monkeypatch.setattr(one_shot, "load", lambda name, part: SimpleNamespace(x=x, y=y, card=card))
-    monkeypatch.setattr(candidates, "truths", known_of(set()))
+    monkeypatch.setattr(asked, "truths", known_of(set()))
 
 
 def known_of(unknown: set[str]):
@@ -129,7 +129,7 @@ def test_every_super_network_validates_in_an_order_of_its_own(tmp_path):
 @pytest.mark.parametrize("kind", [{}, {"inner_steps": 2, "proximal": 1.0}])
 def test_a_killed_run_goes_on_to_the_same_tables(tmp_path, monkeypatch, when, after, kind):
     whole = done(tmp_path / "whole", **kind)
-    monkeypatch.setattr(checkpoints.Checkpoint, "due", property(lambda self: True))
+    monkeypatch.setattr(checkpoint.Checkpoint, "due", property(lambda self: True))
     run, config = a_run(tmp_path / "killed", **kind)
 
     def kill(step: int, total: int, unit: str) -> None:
@@ -149,10 +149,10 @@ def test_a_killed_run_goes_on_to_the_same_tables(tmp_path, monkeypatch, when, af
 
 
 def test_what_was_done_is_not_done_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints.Checkpoint, "due", property(lambda self: True))
+    monkeypatch.setattr(checkpoint.Checkpoint, "due", property(lambda self: True))
     run, config = a_run(tmp_path)
     stop = {"at": 7}
-    original, calls = one_shot.fine_tune, []
+    original, calls = scoring.fine_tune, []
 
     def counted(*args, **words):
         calls.append(1)
@@ -160,7 +160,7 @@ def test_what_was_done_is_not_done_again(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return original(*args, **words)
 
-    monkeypatch.setattr(one_shot, "fine_tune", counted)
+    monkeypatch.setattr(scoring, "fine_tune", counted)
     with pytest.raises(KeyboardInterrupt):
         one_shot.run(run, config)
     stop["at"] = 0
@@ -204,7 +204,7 @@ def test_the_schedule_and_the_optimiser_are_those_of_table_b_1(tmp_path):
     trainer = supernets.Trainer(run, config, *supernets.build(run, config, classes), train)
     expected = [0.001 + 0.024 * (1 + np.cos(np.pi * step / 80)) / 2 for step in range(80)]
     assert trainer.rates[:80] == pytest.approx(expected)
-    trainer.train(checkpoints.Checkpoint(run), {})
+    trainer.train(checkpoint.Checkpoint(run), {})
     group = trainer.optimiser.param_groups[0]
     assert group["lr"] == trainer.rates[79] and group["nesterov"] and group["weight_decay"] == 5e-4
 
@@ -238,13 +238,13 @@ def rates_seen(run: Run, config: one_shot.Config, steps: int) -> dict[str, list]
 
 def test_fine_tuning_minibatches_are_the_same_for_every_architecture(tmp_path, monkeypatch):
     seen: dict[int, list] = {}
-    original = one_shot.fine_tune
+    original = scoring.fine_tune
 
     def watched(network, path, batches, setup, *rest, **words):
         seen.setdefault(setup.batch, []).append([x.clone() for x, _ in batches])
         return original(network, path, batches, setup, *rest, **words)
 
-    monkeypatch.setattr(one_shot, "fine_tune", watched)
+    monkeypatch.setattr(scoring, "fine_tune", watched)
     done(tmp_path)
     for handed in seen.values():
         assert len(handed) == 5
@@ -257,7 +257,7 @@ def test_architectures_that_cannot_be_ranked_are_marked_and_the_others_ranked(tm
     without = from_digits("444444")
     listed = tmp_path / "list.txt"
     listed.write_text("\n".join([good[0], "|conv~0|", good[1], without, "", good[2]]))
-    monkeypatch.setattr(candidates, "truths", known_of({without}))
+    monkeypatch.setattr(asked, "truths", known_of({without}))
     run = done(tmp_path / "run", listed=str(listed))
     found = table(run, "architectures").set_index("architecture")["outcome"]
     assert [found[arch] for arch in good] == ["ranked"] * 3

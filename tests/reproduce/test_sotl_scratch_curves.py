@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from support import real_data
 
+from harness import asked
 from harness.bench import truths
 from harness.errors import HarnessError
 from harness.experiments import RunSpec, paper
@@ -24,7 +25,14 @@ NATS = "benchmarks/nb201/NATS-tss-v1_0-3ffb9-simple"
 SAMPLE = "benchmarks/nb201/nats_sample_curves.csv.gz"
 TABLE = "benchmarks/nb201/nb201.csv.gz"
 CELL_11 = "|nor_conv_3x3~0|+|nor_conv_3x3~0|avg_pool_3x3~1|+|none~0|nor_conv_3x3~1|avg_pool_3x3~2|"
-CONFIG = Config("cifar10", 200, "test", "mean", "nb201-table", val_200="test")
+CONFIG = Config(
+    dataset="cifar10",
+    epochs=200,
+    truth_split="test",
+    truth_trials="mean",
+    truth_source="nb201-table",
+    val_200="test",
+)
 
 
 def config(**changed: object) -> Config:
@@ -129,7 +137,8 @@ def made(monkeypatch):
 
     monkeypatch.setattr(scratch_curves, "require_whole", lambda run: None)
     monkeypatch.setattr(scratch_curves, "curve", curve)
-    monkeypatch.setattr(scratch_curves, "truths", made_truths)
+    for module in (asked, scratch_curves):
+        monkeypatch.setattr(module, "truths", made_truths)
 
 
 def test_a_run_leaves_every_kept_epoch_of_its_own_draw(made, tmp_path):

@@ -89,7 +89,7 @@ def test_reptile_as_run_is_sequential_descent_on_one_minibatch():
     net, reference, here = small(), small(), batch()
     drawn = iter([paths(net, row) for row in ROWS])
     method = Method(inner_steps=4)
-    adapt(net, sgd(net), lambda: next(drawn), iter([here]), method)
+    adapt(net, sgd(net), lambda: next(drawn), here, method)
     optimiser = sgd(reference)
     for row in ROWS:
         descend(reference, optimiser, paths(reference, row), here, method)
@@ -99,13 +99,12 @@ def test_reptile_as_run_is_sequential_descent_on_one_minibatch():
 def test_true_reptile_goes_part_of_the_way_of_one_architecture():
     net, reference = small(), small()
     start = weights(reference)
-    several = [batch(seed) for seed in range(4)]
-    method = Method(inner_steps=4, redraw=False, same_batch=False, outer_lr=0.25)
+    here, method = batch(), Method(inner_steps=4, redraw=False, outer_lr=0.25)
     drawn = iter([paths(net, ROWS[1])])  # a second draw would fail
-    adapt(net, sgd(net, momentum=0), lambda: next(drawn), iter(several), method)
+    adapt(net, sgd(net, momentum=0), lambda: next(drawn), here, method)
     optimiser = sgd(reference, momentum=0)
-    for one in several:
-        descend(reference, optimiser, paths(reference, ROWS[1]), one, method)
+    for _ in range(4):
+        descend(reference, optimiser, paths(reference, ROWS[1]), here, method)
     expected = [s + 0.25 * (w - s) for s, w in zip(start, weights(reference), strict=True)]
     assert close(weights(net), expected)
     assert not close(weights(net), weights(reference))
@@ -117,7 +116,7 @@ def test_metaprox_stays_nearer_to_its_start_than_reptile():
         net = small()
         start = weights(net)
         method = Method(inner_steps=4, proximal=proximal)
-        adapt(net, sgd(net, lr=0.02), lambda net=net: paths(net, ROWS[0]), iter([batch()]), method)
+        adapt(net, sgd(net, lr=0.02), lambda net=net: paths(net, ROWS[0]), batch(), method)
         ways = [(w - s).norm() for w, s in zip(weights(net), start, strict=True)]
         moved[proximal] = torch.stack(ways).norm().item()
     assert moved[10.0] < 0.9 * moved[0.0]

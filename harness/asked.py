@@ -1,0 +1,32 @@
+"""Which truth of a benchmark architectures are compared with, as a config says it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.bench import truths
+from harness.record import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a benchmark is asked for, besides architectures and images."""
+
+    truth_epochs: int
+    truth_split: str
+    truth_trials: str
+    truth_source: str
+
+    def truths(self, run: Run, space: str, archs: list[str], dataset: str) -> np.ndarray:
+        """Of each architecture, in percent; the record names where from."""
+        found = truths(
+            space,
+            archs,
+            dataset,
+            self.truth_epochs,
+            self.truth_split,
+            self.truth_trials,
+            source=self.truth_source,
+        )
+        run.truth(found.identity)
+        return found.values
