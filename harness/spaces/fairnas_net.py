@@ -1,4 +1,7 @@
-"""Stem, blocks and head of the FairNAS space, and a stand-alone network of them."""
+"""Stem, blocks and head of the FairNAS space, and a stand-alone network of them.
+
+Sizes are FairNAS' unless others are given; `depthwise` is the class of depthwise convolutions.
+"""
 
 from collections import OrderedDict
 
@@ -6,11 +9,20 @@ from torch import Tensor, nn
 
 from harness.spaces.fairnas import CELLS, FIRST_CHANNELS, HEAD_CHANNELS, OPS, STEM_CHANNELS, Cell, Op, ops_of
 
+Conv = type[nn.Conv2d]
+
 
 def _conv_bn(
-    inputs: int, outputs: int, kernel: int, stride: int = 1, *, groups: int = 1, activate: bool = True
+    inputs: int,
+    outputs: int,
+    kernel: int,
+    stride: int = 1,
+    *,
+    depthwise: Conv | None = None,
+    activate: bool = True,
 ) -> list[nn.Module]:
-    conv = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False)
+    kind, groups = (nn.Conv2d, 1) if depthwise is None else (depthwise, inputs)
+    conv = kind(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False)
     layers: list[nn.Module] = [conv, nn.BatchNorm2d(outputs)]
     return [*layers, nn.ReLU6(inplace=True)] if activate else layers
 
@@ -18,12 +30,12 @@ def _conv_bn(
 class Block(nn.Module):
     """Inverted residual (Sandler et al. 2018): expand, depthwise, project; a sum where shapes allow it."""
 
-    def __init__(self, cell: Cell, op: Op) -> None:
+    def __init__(self, cell: Cell, op: Op, depthwise: Conv = nn.Conv2d) -> None:
         super().__init__()
         hidden = op.expansion * cell.inputs
         self.layers = nn.Sequential(
             *_conv_bn(cell.inputs, hidden, 1),
-            *_conv_bn(hidden, hidden, op.kernel, cell.stride, groups=hidden),
+            *_conv_bn(hidden, hidden, op.kernel, cell.stride, depthwise=depthwise),
             *_conv_bn(hidden, cell.outputs, 1, activate=False),
         )
         self.residual = cell.stride == 1 and cell.inputs == cell.outputs
@@ -32,24 +44,34 @@ class Block(nn.Module):
         return x + self.layers(x) if self.residual else self.layers(x)
 
 
-def stem(image_channels: int = 3, stride: int = 2) -> nn.Sequential:
+def stem(
+    image_channels: int = 3,
+    stride: int = 2,
+    channels: int = STEM_CHANNELS,
+    first: int = FIRST_CHANNELS,
+    depthwise: Conv = nn.Conv2d,
+) -> nn.Sequential:
     """3x3 convolution to 32 channels, then a block of expansion 1 to 16: 1,824 parameters (icw Table 4)."""
-    c = STEM_CHANNELS
     return nn.Sequential(
-        *_conv_bn(image_channels, c, 3, stride),
-        *_conv_bn(c, c, 3, groups=c),
-        *_conv_bn(c, FIRST_CHANNELS, 1, activate=False),
+        *_conv_bn(image_channels, channels, 3, stride),
+        *_conv_bn(channels, channels, 3, depthwise=depthwise),
+        *_conv_bn(channels, first, 1, activate=False),
     )
 
 
-def head(classes: int = 100, dropout: float = 0.0) -> nn.Sequential:
+def head(
+    classes: int = 100,
+    dropout: float = 0.0,
+    inputs: int = CELLS[-1].outputs,
+    channels: int = HEAD_CHANNELS,
+) -> nn.Sequential:
     """1x1 convolution to 1280, pooling, classifier: 540,260 parameters for 100 classes (icw Table 4)."""
     return nn.Sequential(
-        *_conv_bn(CELLS[-1].outputs, HEAD_CHANNELS, 1),
+        *_conv_bn(inputs, channels, 1),
         nn.AdaptiveAvgPool2d(1),
         nn.Flatten(),
         nn.Dropout(dropout),
-        nn.Linear(HEAD_CHANNELS, classes),
+        nn.Linear(channels, classes),
     )
 
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from torch import Tensor, nn
+from torch import nn
 
 from harness.errors import HarnessError
 from harness.seeds import stream
-from harness.spaces import draw
+from harness.spaces import draw, fairnas_net
 from harness.spaces.fairnas import OPS, Cell, Op
 from harness.supernet.quick_depthwise_net import QuickDepthwise
 
@@ -75,44 +75,17 @@ def ranked(space: Space, n: int) -> list[str]:
     return list(found)
 
 
-class Block(nn.Module):
-    """Inverted residual (Sandler et al. 2018): expand, depthwise, project; a sum where shapes allow it."""
-
-    def __init__(self, cell: Cell, op: Op) -> None:
-        super().__init__()
-        hidden = op.expansion * cell.inputs
-        self.layers = nn.Sequential(
-            *_conv_bn(cell.inputs, hidden, 1),
-            *_conv_bn(hidden, hidden, op.kernel, cell.stride, depthwise=True),
-            *_conv_bn(hidden, cell.outputs, 1, activate=False),
-        )
-        self.residual = cell.stride == 1 and cell.inputs == cell.outputs
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.layers(x) if self.residual else self.layers(x)
-
-
-def _conv_bn(
-    inputs: int, outputs: int, kernel: int, stride: int = 1, *, depthwise: bool = False, activate: bool = True
-) -> list[nn.Module]:
-    kind, groups = (QuickDepthwise, inputs) if depthwise else (nn.Conv2d, 1)
-    conv = kind(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False)
-    layers: list[nn.Module] = [conv, nn.BatchNorm2d(outputs)]
-    return [*layers, nn.ReLU6(inplace=True)] if activate else layers
-
-
 def stem(space: Space) -> nn.Sequential:
-    """3x3 convolution, then a block of expansion 1."""
-    return nn.Sequential(
-        *_conv_bn(3, space.stem, 3, space.stem_stride),
-        *_conv_bn(space.stem, space.stem, 3, depthwise=True),
-        *_conv_bn(space.stem, space.first, 1, activate=False),
-    )
+    return fairnas_net.stem(3, space.stem_stride, space.stem, space.first, QuickDepthwise)
+
+
+def block(cell: Cell, op: Op) -> nn.Module:
+    return fairnas_net.Block(cell, op, QuickDepthwise)
 
 
 def layers(space: Space) -> list[list[nn.Module]]:
     """All six blocks of every cell, in the order of OPS: what a super-network holds."""
-    return [[Block(cell, op) for op in OPS] for cell in cells(space)]
+    return [[block(cell, op) for op in OPS] for cell in cells(space)]
 
 
 def channels(space: Space) -> list[int]:
@@ -121,14 +94,7 @@ def channels(space: Space) -> list[int]:
 
 
 def head(space: Space, classes: int, dropout: float = 0.0) -> nn.Sequential:
-    """1x1 convolution, pooling, classifier."""
-    return nn.Sequential(
-        *_conv_bn(space.stages[-1].channels, space.head, 1),
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(),
-        nn.Dropout(dropout),
-        nn.Linear(space.head, classes),
-    )
+    return fairnas_net.head(classes, dropout, space.stages[-1].channels, space.head)
 
 
 def standalone(space: Space, arch: str, classes: int, dropout: float) -> nn.Sequential:
@@ -137,7 +103,7 @@ def standalone(space: Space, arch: str, classes: int, dropout: float) -> nn.Sequ
     return nn.Sequential(
         OrderedDict(
             stem=stem(space),
-            body=nn.Sequential(*(Block(cell, OPS[op]) for cell, op in chosen)),
+            body=nn.Sequential(*(block(cell, OPS[op]) for cell, op in chosen)),
             head=head(space, classes, dropout),
         )
     )
