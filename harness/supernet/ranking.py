@@ -1,7 +1,7 @@
 """Ranking architectures by a super-network: each is fine-tuned from it on the same minibatches and scored."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -123,11 +123,12 @@ def _norm(tensors: list[Tensor], order: int) -> float:
 
 
 @torch.no_grad()
-def accuracy(network: nn.Module, path: Path, batches: list[Batch], *, amp: bool = False) -> float:
+def accuracy(network: nn.Module, path: Path, batches: Iterable[Batch], *, amp: bool = False) -> float:
     """Percent right, in evaluation mode: cells without running statistics still use those of the batch."""
     network.eval()
-    right = 0
+    right = asked = 0
     for x, y in batches:
         with torch.autocast(x.device.type, dtype=torch.bfloat16, enabled=amp):
             right += (network(x, path).argmax(dim=1) == y).sum().item()
-    return 100.0 * right / sum(len(y) for _, y in batches)
+        asked += len(y)
+    return 100.0 * right / asked

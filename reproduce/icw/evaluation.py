@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from harness.batches import Batches
 from harness.checkpoint import Checkpoint
 from harness.record import Run
+from harness.supernet.ranking import accuracy
 from harness.supernet.sampling import Path
 
 Mode = Literal["adjusted", "none", "reset"]
@@ -73,16 +74,9 @@ class Evaluator:
             self.network.train()
             for x in self.calibrating:
                 self.network(x, path)
-        return self.accuracy(path)
-
-    @torch.no_grad()
-    def accuracy(self, path: Path) -> float:
-        self.network.eval()
-        size, right = self.scoring.val_batch, 0
-        for first in range(0, len(self.held), size):
-            x, y = self.held.take(np.arange(first, min(first + size, len(self.held))))
-            right += (self.network(x, path).argmax(dim=1) == y).sum().item()
-        return 100.0 * right / len(self.held)
+        size, images = self.scoring.val_batch, len(self.held)
+        parts = (np.arange(first, min(first + size, images)) for first in range(0, images, size))
+        return accuracy(self.network, path, map(self.held.take, parts))
 
     @torch.no_grad()
     def restore(self) -> None:
