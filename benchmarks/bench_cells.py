@@ -74,7 +74,7 @@ def leave(spec: RunSpec, layout: Layout) -> None:
     columns |= {name: score.ravel() for name, score in zip(names, scores, strict=True)}
     run.table("training", columns | {"truth": truth[index[2]]})
     run.metric("diverged", 0)
-    write_record(run, code="", device="cpu", threads=1, allocator="", started="", seconds=0)
+    write_record(run, code="", commit="", device="cpu", threads=1, allocator="", started="", seconds=0)
 
 
 def plain(frame: Any, runs: list[RunSpec], only: dict[str, Any]) -> Estimate:

@@ -1,7 +1,7 @@
 """Take today's outcome of an artefact as the accepted one: published/<scale>/, with provenance and reason."""
 
 import json
-import shutil
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from harness import reproduced
@@ -11,7 +11,7 @@ from harness.files import ROOT, write_atomic
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
 from harness.make import outputs
-from harness.record import now, read_record
+from harness.record import now
 
 KEPT = (
     "run",
@@ -25,13 +25,33 @@ KEPT = (
     "started",
     "seconds",
     "status",
+    "truths",
+    "tables",
 )
-KEPT += ("truths", "tables")
 
 REMADE = (".svg", ".pdf", ".html")  # made again from the cells in a second; git need not carry them
 
 
 def accept(artefact: Artefact, layout: Layout, reason: str, root: Path = ROOT) -> Path:
+    """One artefact; its provenance's path."""
+    (provenance,) = accept_all([artefact], layout, reason, root)
+    return provenance
+
+
+def accept_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Path = ROOT) -> Iterator[Path]:
+    """One after the other; what they come to is put into words once, also where one of them is refused."""
+    done = 0
+    try:
+        for artefact in chosen:
+            provenance = _accept(artefact, layout, reason, root)
+            done += 1
+            yield provenance
+    finally:
+        if done:
+            reproduced.write(root)
+
+
+def _accept(artefact: Artefact, layout: Layout, reason: str, root: Path) -> Path:
     """Copy cells, claims and renderings; write from which runs they came and why they were accepted."""
     if len(reason.split()) < 2:
         raise HarnessError("accept needs --reason with at least a few words: why is this outcome right?")
@@ -42,12 +62,9 @@ def accept(artefact: Artefact, layout: Layout, reason: str, root: Path = ROOT) -
         raise HarnessError(
             f"{artefact.name} has no {missing[0]} at scale {layout.scale}: make it with `{command}`"
         )
-    require_fresh(artefact, layout, root)
     runs = []
-    for spec in artefact.runs(layout.scale, root):
-        folder = layout.run_folder(spec.id)
-        record = read_record(folder)
-        size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+    for run, record in require_fresh(artefact, layout, root).items():
+        size = sum(file.stat().st_size for file in layout.run_folder(run).iterdir() if file.is_file())
         runs.append({**{key: record[key] for key in KEPT}, "bytes": size})
     provenance = {
         "artefact": artefact.name,
@@ -59,10 +76,7 @@ def accept(artefact: Artefact, layout: Layout, reason: str, root: Path = ROOT) -
     for path in made:
         if path.suffix in REMADE:
             continue
-        target = layout.published / path.relative_to(layout.results)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
+        write_atomic(layout.published / path.relative_to(layout.results), path.read_bytes())
     to = artefact_file(layout.published, artefact.name, ".provenance.json")
     write_atomic(to, json.dumps(provenance, indent=1) + "\n")
-    reproduced.write(root)
     return to

@@ -132,6 +132,8 @@ def load(path: Path, root: Path = ROOT) -> Artefact:
             f"{path}, line {line_of(lines, ('artefact',))}: artefact must be {full!r}, the file's name"
         )
     kind = next(kind for kind, folder in KINDS.items() if path.parent.parent.name == folder)
+    if not path.stem.startswith(f"{kind}_"):
+        raise HarnessError(f"{path}: the name of a {kind}'s file begins with '{kind}_': rename it")
     if kind == "figure" and ("figure" not in data or not path.with_suffix(".py").is_file()):
         raise HarnessError(
             f"{path}: a figure needs the key 'figure' and {path.stem}.py beside it that draws it"
@@ -224,7 +226,8 @@ def _check_names(artefact: Artefact, lines: Lines, root: Path) -> None:
         key: {n for e in experiments.values() for n in e.data[f"{key}s"]} for key in ("method", "setting")
     }
     there["experiment"] = set(experiments)
-    made = [(("rows", rows.index(cell.row)), cell.select) for cell in artefact.cells]
+    places = {name: ("rows", i) for i, name in enumerate(rows)}
+    made = [(places[cell.row], cell.select) for cell in artefact.cells]
     made += [(at, line["truth"]) for at, line in made if "truth" in line]
     for lot in (written, made):
         for at, line in lot:

@@ -1,19 +1,57 @@
-"""Reading cells.csv back, without what it takes to make one."""
+"""Reading cells.csv and claims.csv back, without what it takes to make them."""
 
+import csv
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+from harness.errors import HarnessError
+
+if TYPE_CHECKING:  # what only compares or counts needs no data frames, which take a while to load
+    import pandas as pd
+
+NUMBERS = ("value", "spread", "lo", "hi")  # empty where there is none
+COUNTS = ("n", "architectures")
+TEXTS = ("row", "column", "text", "spread_kind", "reported", "verdict", "reason", "runs")
 
 
-def read_cells(path: Path) -> pd.DataFrame:
+def read_cells(path: Path) -> "pd.DataFrame":
     """cells.csv as it was written: text stays text, an empty reason is no NaN."""
-    text = {
-        name: str
-        for name in ("row", "column", "text", "spread_kind", "reported", "verdict", "reason", "runs")
-    }
-    return pd.read_csv(
-        path,
-        dtype=text,
-        keep_default_na=False,
-        na_values={"value": [""], "spread": [""], "lo": [""], "hi": [""]},
-    )
+    import pandas as pd
+
+    empty = {name: [""] for name in NUMBERS}
+    return pd.read_csv(path, dtype=dict.fromkeys(TEXTS, str), keep_default_na=False, na_values=empty)
+
+
+def cells(path: Path) -> list[dict[str, Any]]:
+    """The same, a record per cell."""
+    lines = _lines(path, (*TEXTS, *NUMBERS, *COUNTS))
+    try:
+        return [
+            line
+            | {name: float(line[name] or "nan") for name in NUMBERS}
+            | {name: int(line[name]) for name in COUNTS}
+            for line in lines
+        ]
+    except ValueError as error:
+        raise _damaged(path, str(error)) from None
+
+
+def claims(path: Path) -> list[dict[str, str]]:
+    """A record per claim; none where there is no such file."""
+    return _lines(path, ("id", "text", "where", "verdict", "reason")) if path.is_file() else []
+
+
+def _lines(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        lines = list(reader)
+    for number, line in enumerate(lines, 2):
+        if None in line or None in line.values():  # a conflict of git's, a line cut short
+            raise _damaged(path, f"record {number} has more or fewer fields than the heading")
+    if lacking := set(columns) - set(reader.fieldnames or columns):
+        raise _damaged(path, f"there is no column {min(lacking)!r}")
+    return lines
+
+
+def _damaged(path: Path, how: str) -> HarnessError:
+    return HarnessError(f"{path} is not as it was written ({how}): restore it from git or make it again")

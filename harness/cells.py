@@ -38,12 +38,31 @@ class Filled:
 
 def fill(artefact: Artefact, rows: dict[str, pd.DataFrame], scale: str, root: Path = ROOT) -> list[Filled]:
     """Every cell of an artefact at a scale."""
+    tables, spans = Tables(rows), column_spans(artefact)
+    return [
+        _fill(artefact, cell, tables, scale, context_of(artefact, cell, spans), root)
+        for cell in artefact.cells
+    ]
+
+
+def context_of(artefact: Artefact, cell: Cell, spans: dict[str, float]) -> Context:
+    """What is known of the number that the paper prints there: of its line, else of the artefact."""
     reported = artefact.data.get("reported", {})
-    context = Context(
-        reported.get("runs", 1), reported.get("architectures", 0), reported.get("spread", "unknown")
+    return Context(
+        cell.select.get("runs", reported.get("runs", 1)),
+        cell.select.get("architectures", reported.get("architectures", 0)),
+        reported.get("spread", "unknown"),
+        spans.get(cell.column, 0.0),
     )
-    tables = Tables(rows)
-    return [_fill(artefact, cell, tables, scale, context, root) for cell in artefact.cells]
+
+
+def column_spans(artefact: Artefact) -> dict[str, float]:
+    """How far the numbers that the paper prints in a column lie apart, by column."""
+    printed: dict[str, list[float]] = {}
+    for cell in artefact.cells:
+        if cell.reported is not None and is_number(cell.reported):
+            printed.setdefault(cell.column, []).append(parse(cell.reported).value)
+    return {column: max(values) - min(values) for column, values in printed.items()}
 
 
 def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Context, root: Path) -> Filled:
@@ -53,12 +72,6 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
         return Filled(cell.row, cell.column, None, "", cell.reported, Verdict(gone.verdict, gone.reason), ())
     names, truths = tuple(run.id for run in runs), truth_runs(cell, artefact.paper, scale, root)
     select = cell.select
-    context = replace(
-        context,
-        n=select.get("runs", context.n),
-        units=select.get("architectures", context.units),
-        span=_span(artefact, cell.column),
-    )
     where = f"{artefact.name}: {cell.row} / {cell.column}"
     if "missing" in cell.select and _is_missing(rows, cell, runs, where):
         verdict = Verdict("not run", cell.select["missing"])
@@ -91,13 +104,6 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
         drawn = str(_single(_frame(rows, cell, runs[:1], where)[cell.select["drawn"]], where))
     verdict, found_by = _excused(cell, estimate, verdict), tuple(run.id for run in truths)
     return Filled(cell.row, cell.column, estimate, drawn, cell.reported, verdict, names, found_by)
-
-
-def _span(artefact: Artefact, column: str) -> float:
-    """How far the numbers that the paper prints in this column lie apart."""
-    printed = [c.reported for c in artefact.cells if c.column == column and c.reported is not None]
-    values = [parse(text).value for text in printed if is_number(text)]
-    return max(values) - min(values) if len(values) > 1 else 0.0
 
 
 def _excused(cell: Cell, ours: Estimate | str, verdict: Verdict) -> Verdict:

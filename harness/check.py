@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from harness import artefacts
-from harness.cellfile import read_cells
+from harness import artefacts, cellfile
 from harness.errors import HarnessError
 from harness.files import ROOT
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
-from harness.record import read_record
 
 # Another machine's last digits are no change; anything that a reader could see is.
 RELATIVE = 1e-6
@@ -37,9 +33,9 @@ class Change:
 def compare(layout: Layout, root: Path = ROOT) -> list[Change]:
     """All changes of a scale, artefact by artefact."""
     changes: list[Change] = []
+    for artefact in artefacts.artefacts(root):
+        changes += _artefact(artefact, layout, root)
     names = artefacts.names(root)
-    for name in names:
-        changes += _artefact(artefacts.find(name, root), layout, root)
     for path in sorted(layout.published.glob("*/*/*.cells.csv")):
         name = f"{path.parent.name}/{path.name.removesuffix('.cells.csv')}"
         if name not in names:
@@ -69,13 +65,13 @@ def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[
             )
         ]
     try:
-        require_fresh(artefact, layout, root)
+        records = require_fresh(artefact, layout, root)
     except HarnessError as error:
         return [Change(name, "", str(error).split(": make it again")[0].removeprefix(f"{name} "), rerun)]
     changes = []
     clocks = {(c.row, c.column) for c in artefact.cells if c.select.get("clock")}
-    free = clocks | _free(artefact, layout, root)
-    before, after = (_by_place(read_cells(path)) for path in (accepted, ours))
+    free = clocks | _free(artefact, layout, records)
+    before, after = ({(c["row"], c["column"]): c for c in cellfile.cells(path)} for path in (accepted, ours))
     for place in before.keys() | after.keys():
         where = " / ".join(place)
         if place not in after:
@@ -88,20 +84,16 @@ def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[
     return sorted(changes + _claims(name, layout, find), key=str)
 
 
-def _by_place(cells: pd.DataFrame) -> dict[tuple[str, str], dict[str, Any]]:
-    return {(c["row"], c["column"]): c for c in cells.to_dict("records")}
-
-
-def _free(artefact: artefacts.Artefact, layout: Layout, root: Path) -> set[tuple[str, str]]:
+def _free(
+    artefact: artefacts.Artefact, layout: Layout, records: dict[str, dict[str, Any]]
+) -> set[tuple[str, str]]:
     """Cells whose value another run may change: all, where another processor trained.
 
     Training amplifies the last digit, in which processors differ: a single run has no value to be held to.
     """
     path = artefact_file(layout.published, artefact.name, ".provenance.json")
     accepted = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.is_file() else []
-    specs = artefact.runs(layout.scale, root)
-    records = [read_record(layout.run_folder(spec.id), tables=False) for spec in specs]
-    then, now = ({run["machine"]["processor"] for run in runs} for runs in (accepted, records))
+    then, now = ({run["machine"]["processor"] for run in runs} for runs in (accepted, records.values()))
     return set() if then <= now and now <= then else {(c.row, c.column) for c in artefact.cells}
 
 
@@ -150,12 +142,10 @@ def _drift(before: dict[str, Any], after: dict[str, Any]) -> str:
 
 
 def _claims(name: str, layout: Layout, find: str) -> list[Change]:
-    read = {}
-    for base in (layout.published, layout.results):
-        path = artefact_file(base, name, ".claims.csv")
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False) if path.is_file() else pd.DataFrame()
-        read[base] = {c["id"]: c for c in frame.to_dict("records")}
-    before, after = read[layout.published], read[layout.results]
+    before, after = (
+        {c["id"]: c for c in cellfile.claims(artefact_file(base, name, ".claims.csv"))}
+        for base in (layout.published, layout.results)
+    )
     changes = []
     for claim in before.keys() | after.keys():
         old = before[claim]["verdict"] if claim in before else "absent"

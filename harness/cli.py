@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-from harness import artefacts, experiments, plan, status
+from harness import artefacts, cellfile, experiments, plan, status
 from harness.errors import HarnessError
 from harness.layout import SCALES, Layout, artefact_file
 
@@ -46,8 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--once", action="store_true")
     sub = command("run", _run, "run one run by its name, e.g. sotl/spaces/count/nb201/s0")
     sub.add_argument("run")
-    sub.add_argument("--device", default="cpu")
-    sub.add_argument("--threads", type=int)
+    sub.add_argument("--threads", type=_threads, help="instead of what experiments.yaml says")
     command(
         "check", _check, "compare with the accepted outcomes in published/; exit 1 when something changed"
     )
@@ -75,6 +74,13 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("paper")
     command("report", _report, "step of the pipeline: the HTML report")
     return parser
+
+
+def _threads(text: str) -> int:
+    """A number that a run can have; argparse tells of any other."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of threads: write 1 or more")
+    return int(text)
 
 
 def _find(options: argparse.Namespace) -> int:
@@ -118,15 +124,12 @@ def _meets(artefact: artefacts.Artefact, what: str) -> bool:
 
 
 def _verdict_line(artefact: artefacts.Artefact, layout: Layout) -> str:
-    """Counted without pandas, so that `find` answers at once."""
-    import csv
     from collections import Counter
 
     for base, name in ((layout.results, ""), (layout.published, ", as accepted in published/")):
         path = artefact_file(base, artefact.name, ".cells.csv")
         if path.is_file():
-            with path.open(newline="") as file:
-                counts = Counter(line["verdict"] for line in csv.DictReader(file) if line["verdict"])
+            counts = Counter(cell["verdict"] for cell in cellfile.cells(path) if cell["verdict"])
             counted = (
                 ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
                 or "nothing reported to compare"
@@ -172,7 +175,7 @@ def _run(options: argparse.Namespace) -> int:
     from harness.execute import execute
 
     spec = experiments.find_run(options.run, options.scale)
-    print(execute(spec, Layout(options.scale), device=options.device, threads=options.threads))
+    print(execute(spec, Layout(options.scale), threads=options.threads))
     return 0
 
 
@@ -188,11 +191,12 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _accept(options: argparse.Namespace) -> int:
-    from harness.accept import accept
+    from harness.accept import accept_all
 
     layout = Layout(options.scale)
-    for artefact in [artefacts.find(n) for n in options.artefacts] or artefacts.artefacts():
-        print(accept(artefact, layout, options.reason).relative_to(layout.root))
+    chosen = [artefacts.find(n) for n in options.artefacts] or artefacts.artefacts()
+    for provenance in accept_all(chosen, layout, options.reason):
+        print(provenance.relative_to(layout.root))
     return 0
 
 
@@ -220,10 +224,10 @@ def _bench(options: argparse.Namespace) -> int:
     elif options.action == "convert":
         print(cli.convert(options.source))
     else:
-        trials = int(options.trials) if options.trials.isdigit() else options.trials
-        if not options.epochs.isdigit():
+        trials = int(options.trials) if options.trials.isdecimal() else options.trials
+        if not options.epochs.isdecimal():
             raise HarnessError(f"epochs must be a whole number, not {options.epochs!r}")
-        arch = int(options.architecture) if options.architecture.isdigit() else options.architecture
+        arch = int(options.architecture) if options.architecture.isdecimal() else options.architecture
         given = (options.space, arch, options.dataset, int(options.epochs), options.split)
         cli.query(*given, trials, options.source)
     return 0

@@ -6,6 +6,7 @@ opposite. It goes into a run's params, so that an edit that can change a number 
 
 import ast
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -31,6 +32,7 @@ CARRIERS = {
 }
 
 
+@cache
 def code_id(module: str, root: Path = ROOT) -> str:
     """Sixteen hex digits that change when, and only when, the code behind a run changes."""
     digest = hashlib.sha256()
@@ -70,7 +72,7 @@ def _path(name: str, root: Path) -> Path | None:
 def _imports(name: str, root: Path) -> tuple[str, ...]:
     path = _path(name, root)
     found: list[str] = []
-    for node in ast.walk(_tree(path)):
+    for node in _statements(_tree(path)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -93,9 +95,19 @@ def _fingerprint(path: Path) -> str:
 def _tree(path: Path) -> ast.Module:
     """The module's syntax tree, which knows no comments and no layout, without its docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             body = node.body
             if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
                 node.body = body[1:] or [ast.Pass()]
     return tree
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """The module and every statement in it, at any depth: imports and docstrings stand in no expression."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, block, ())

@@ -10,19 +10,22 @@ from harness.code_id import code_id
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.layout import Layout
-from harness.record import Run, now, write_record
+from harness.record import Run, commit, now, write_record
 from harness.settings import build
 
 
-def execute(spec: RunSpec, layout: Layout, *, device: str = "cpu", threads: int | None = None) -> Path:
+def execute(spec: RunSpec, layout: Layout, *, threads: int | None = None) -> Path:
     """`reproduce.<paper>.<experiment>.run(run, config)`, and its record when it has ended well."""
     folder = layout.run_folder(spec.id)
     folder.mkdir(parents=True, exist_ok=True)
     threads = threads or spec.resources["threads"]
-    # Identity of results is promised per thread count only, so the count is set before numpy or torch start.
+    # Identity of results is promised per thread count only, so the count is set before numpy or torch start:
+    # they read it once, when they are loaded, and nothing up to here loads them.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
     allocator = keep_memory()
+    # Of the code that is imported now: while a long run goes on, its files may be edited.
+    code, came_from = code_id(spec.module, layout.root), commit()
     try:
         module = importlib.import_module(spec.module)
     except ModuleNotFoundError as error:
@@ -33,14 +36,16 @@ def execute(spec: RunSpec, layout: Layout, *, device: str = "cpu", threads: int 
             ) from None
         raise
     config = build(module.Config, spec.config, spec.id)
+    device = getattr(config, "device", "cpu")
+    _require(device, spec.id)
     run = Run(spec, folder)
     started, clock = now(), time.perf_counter()
     module.run(run, config)
     seconds = time.perf_counter() - clock
-    code = code_id(spec.module, layout.root)
     write_record(
         run,
         code=code,
+        commit=came_from,
         device=device,
         threads=threads,
         allocator=allocator,
@@ -48,3 +53,12 @@ def execute(spec: RunSpec, layout: Layout, *, device: str = "cpu", threads: int 
         seconds=seconds,
     )
     return folder / "run.json"
+
+
+def _require(device: str, run: str) -> None:
+    """Refuse before anything is read where torch has no such device."""
+    if device == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise HarnessError(f"{run} wants a GPU and torch sees none: use scale cpu or a CUDA build")

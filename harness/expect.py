@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.errors import HarnessError
-from harness.stats import Estimate, as_reported, contrast, difference, share_of_spread
+from harness.stats import Estimate, as_reported, difference, share_of_spread
 
 VERDICTS = (
     "match",
@@ -138,24 +138,14 @@ def _signed(gap: float) -> str:
     return f"{gap:+.3g}"
 
 
-def judge_relation(left: Estimate, relation: str, right: Estimate, margin: float = 0.0) -> Verdict:
-    """A claim of order: agrees or contradicts only where the 95 % interval excludes the other."""
-    return judge_gap(*difference(left, right), relation, margin)
-
-
 def judge_gap(gap: float, half: float, relation: str, margin: float = 0.0) -> Verdict:
-    """The same where the difference, with its half-width, is known."""
+    """A claim of order, by a difference and half of its 95 % interval: clear where that excludes 0."""
     gain = {">": gap - margin, "<": -gap - margin, "=": gap}[relation]
     return _sided(gain, half, relation, margin)
 
 
-def judge_trend(points: Sequence[Estimate], direction: str) -> Verdict:
-    """A claim of trend over an ordered list, by its linear contrast."""
-    return judge_slope(*contrast(points), direction)
-
-
 def judge_slope(slope: float, half: float, direction: str) -> Verdict:
-    """The same where the slope per step, with its half-width, is known."""
+    """A claim of trend over an ordered list, by its slope per step and half of that one's 95 % interval."""
     return _sided(slope if direction == "rising" else -slope, half, direction, 0.0)
 
 

@@ -58,8 +58,8 @@ def note_made(artefact: Artefact, records: dict[str, dict[str, Any]], layout: La
     write_atomic(_note(artefact.name, layout), json.dumps(_sources(artefact, records), indent=1) + "\n")
 
 
-def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
-    """An artefact whose YAML, drawing, runs or their code changed since it was made is refused by name."""
+def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> dict[str, dict[str, Any]]:
+    """The records that it stands on; an error where its YAML, drawing, runs or their code changed since."""
     again = f"make it again with `snakemake {artefact.target} --config scale={layout.scale}`"
     records = {}
     for spec in artefact.runs(layout.scale, root):
@@ -73,6 +73,7 @@ def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None
     for what, now in _sources(artefact, records).items():
         if noted.get(what) != now:
             raise HarnessError(f"{artefact.name} was made before its {what} changed: {again}")
+    return records
 
 
 def _note(name: str, layout: Layout) -> Path:

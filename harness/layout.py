@@ -55,5 +55,4 @@ class Layout:
 def artefact_file(base: Path, artefact: str, suffix: str) -> Path:
     """`sotl/table_4_1` + `.md` → base/tables/sotl/table_4_1.md; the same names in results and published."""
     paper, name = artefact.split("/")
-    folder = next((f for kind, f in KINDS.items() if name.startswith(kind)), "tables")
-    return base / folder / paper / f"{name}{suffix}"
+    return base / KINDS[name.partition("_")[0]] / paper / f"{name}{suffix}"

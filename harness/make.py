@@ -36,7 +36,6 @@ def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
     tested = claims.to_frame(claims.judge_claims(artefact, filled, layout.scale))
     truths = list(dict.fromkeys(truth_name(t) for record in records.values() for t in record["truths"]))
     text = render.caption(artefact, layout.scale, frame, truths)
-    fresh.note_made(artefact, records, layout)
     write(".claims.csv", tested.to_csv(index=False, lineterminator="\n"))
     write(".md", render.markdown(artefact, frame, text))
     if artefact.kind == "table":
@@ -47,6 +46,7 @@ def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
 
         base = artefact_file(layout.results, artefact.name, ".png").with_suffix("")
         figstyle.save(_drawing(artefact), frame, base)
+    fresh.note_made(artefact, records, layout)  # last: an artefact that was made in part is not fresh
 
 
 def _digits(value: float) -> str:

@@ -1,4 +1,7 @@
-"""How a verdict looks in one character: the same sign in Markdown, LaTeX and the report."""
+"""Verdicts as the Markdown, the LaTeX, the report and REPRODUCED.md show and count them, all alike."""
+
+HOLDS = ("match", "agrees")
+JUDGED = (*HOLDS, "differs", "contradicts", "unclear", "paper issue")
 
 # word → (sign, LaTeX)
 MARKS = {

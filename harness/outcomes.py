@@ -1,6 +1,5 @@
 """What was accepted in published/, artefact by artefact: read back, counted and named."""
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -8,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import artefacts
+from harness import artefacts, cellfile
 from harness.artefacts import Artefact
 from harness.expect import VERDICTS
 from harness.files import ROOT
 from harness.layout import SCALES, Layout, artefact_file
+from harness.marks import HOLDS, JUDGED
 
-HOLDS = ("match", "agrees")
-JUDGED = (*HOLDS, "differs", "contradicts", "unclear", "paper issue")
 OURS = "(ours) "  # how the text of a claim begins that is not the paper's
 
 _ONE = {"hold": "holds"}
@@ -79,19 +77,9 @@ def _accepted(artefact: Artefact, root: Path) -> Outcome | None:
             artefact_file(base, artefact.name, suffix) for suffix in (".cells.csv", ".claims.csv", ".md")
         )
         if cells.is_file():
-            read = [_numbers(cell) for cell in _read(cells)]
-            return Outcome(artefact, scale, read, _read(claims), page.relative_to(root).as_posix())
+            read = cellfile.cells(cells), cellfile.claims(claims)
+            return Outcome(artefact, scale, *read, page.relative_to(root).as_posix())
     return None
-
-
-def _read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def _numbers(cell: dict[str, str]) -> dict[str, Any]:
-    numbers = {key: float(cell[key] or "nan") for key in ("value", "spread", "lo", "hi")}
-    return cell | numbers | {"n": int(cell["n"]), "architectures": int(cell["architectures"])}
 
 
 def of_numbers(found: Iterable[Outcome]) -> Counter[str]:

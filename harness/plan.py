@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -15,6 +16,7 @@ from harness.layout import SCALES, Layout
 # Which of method, setting and seed (places 2, 3 and 4 of a run's name) must be the same, nearest first:
 # the run itself, its other seeds, its setting, its method, its experiment.
 NEAR = ((2, 3, 4), (2, 3), (3,), (2,), ())
+Kind = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -27,17 +29,25 @@ class Past:
     def expect(self, spec: RunSpec) -> tuple[float | None, int | None]:
         """The same run, else its setting, else its method, else its experiment, at the same scale."""
         for same in NEAR:
-            near = [k for k in self.seconds if k[0] == spec.scale and _alike(k[1], spec.id, same)]
-            if near:
+            if near := self._alike.get(_kind(spec.scale, spec.id, same)):
                 sizes = [self.size[k] for k in near if k in self.size]
                 return median(self.seconds[k] for k in near), int(median(sizes)) if sizes else None
         return None, None
 
+    @cached_property
+    def _alike(self) -> dict[Kind, list[tuple[str, str]]]:
+        """Runs that are alike in one of these ways, found in one go: a live view asks for every run."""
+        found: dict[Kind, list[tuple[str, str]]] = {}
+        for scale, run in self.seconds:
+            for same in NEAR if run.count("/") == 4 else ():
+                found.setdefault(_kind(scale, run, same), []).append((scale, run))
+        return found
 
-def _alike(one: str, other: str, same: tuple[int, ...]) -> bool:
-    """Two runs' names, equal in paper, experiment and these of method, setting and seed."""
-    ours, theirs = one.split("/"), other.split("/")
-    return len(ours) == len(theirs) and all(ours[i] == theirs[i] for i in (0, 1, *same))
+
+def _kind(scale: str, run: str, same: tuple[int, ...]) -> Kind:
+    """What runs share that are alike: scale, paper, experiment and these of method, setting and seed."""
+    words = run.split("/")
+    return scale, same, *(words[i] for i in (0, 1, *same))
 
 
 def past(root: Path = ROOT) -> Past:

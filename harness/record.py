@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from harness import seeds
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.files import ROOT, sha256_of, write_atomic
+
+if TYPE_CHECKING:  # numpy takes its number of threads when it is loaded: execute.py sets that first
+    import numpy as np
 
 FORMAT = 1
 
@@ -46,8 +46,10 @@ class Run:
         self._drawn = 0.0
         self._started = time.time()
 
-    def stream(self, name: str) -> np.random.Generator:
+    def stream(self, name: str) -> "np.random.Generator":
         """An independent random stream per purpose."""
+        from harness import seeds
+
         return seeds.stream(self.spec.seed, name)
 
     def metric(self, name: str, value: float, unit: str = "") -> None:
@@ -55,7 +57,7 @@ class Run:
 
     def table(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
         """A table beside run.json, one row per architecture, step or repeat."""
-        columns = {k: v.tolist() if isinstance(v, np.ndarray) else list(v) for k, v in columns.items()}
+        columns = {k: v.tolist() if hasattr(v, "tolist") else list(v) for k, v in columns.items()}
         lengths = {k: len(v) for k, v in columns.items()}
         if len(set(lengths.values())) != 1:
             raise ValueError(f"table {name!r} has columns of different lengths: {lengths}")
@@ -120,7 +122,15 @@ def now() -> str:
 
 
 def write_record(
-    run: Run, *, code: str, device: str, threads: int, allocator: str, started: str, seconds: float
+    run: Run,
+    *,
+    code: str,
+    commit: str,
+    device: str,
+    threads: int,
+    allocator: str,
+    started: str,
+    seconds: float,
 ) -> None:
     """run.json, last of all and atomically: where it stands, the run is complete."""
     spec = run.spec
@@ -132,7 +142,7 @@ def write_record(
         "seed": spec.seed,
         "config": spec.config,
         "code": code,
-        "commit": commit(),
+        "commit": commit,
         "threads": threads,
         "device": device,
         "machine": machine(),
@@ -162,17 +172,15 @@ def read_record(folder: Path, *, tables: bool = True) -> dict[str, Any]:
     except FileNotFoundError:
         raise HarnessError(f"{path} is not there: run it with `python -m harness run`") from None
     except (ValueError, RecursionError):
-        raise HarnessError(f"{path} is cut short or not JSON: the same command runs it again") from None
+        raise HarnessError(f"{path} is cut short or not JSON: `snakemake` runs it again") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise HarnessError(f"{path} is no record of format {FORMAT}: the same command runs it again")
+        raise HarnessError(f"{path} is no record of format {FORMAT}: `snakemake` runs it again")
     if record.get("digest") != digest(record):
-        raise HarnessError(f"{path} was changed after its run ended: the same command runs it again")
+        raise HarnessError(f"{path} was changed after its run ended: `snakemake` runs it again")
     for name, expected in record["tables"].items() if tables else ():
         file = folder / name
         if not file.is_file() or sha256_of(file) != expected:
-            raise HarnessError(
-                f"{file} is missing or was changed after its run: the same command runs it again"
-            )
+            raise HarnessError(f"{file} is missing or was changed after its run: `snakemake` runs it again")
     return record
 
 

@@ -12,7 +12,8 @@ from harness.errors import HarnessError
 from harness.expect import VERDICTS
 from harness.files import ROOT, write_atomic
 from harness.layout import SCALES
-from harness.outcomes import HOLDS, JUDGED, OURS, Outcome, in_words, of_claims, of_numbers, of_paper
+from harness.marks import HOLDS, JUDGED
+from harness.outcomes import OURS, Outcome, in_words, of_claims, of_numbers, of_paper
 
 MARKERS = ("<!-- papers: by `python -m harness reproduced` -->", "<!-- /papers -->")
 SHOWN = 6  # numbers of an artefact that are listed one by one
@@ -209,7 +210,7 @@ def _one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
         cells = [cell for cell in o.printed if cell["verdict"] == word]
         for cell in cells[:SHOWN]:
             ours = render.ours(cell, render.format_of(o.artefact, cell))
-            runs = needed.for_number(o.artefact, o.cells, cell) if word == "unclear" else ""
+            runs = needed.for_number(o.artefact, cell) if word == "unclear" else ""
             yield (
                 f"- {cell['row']}, {cell['column']}: {ours}, printed {cell['reported']} ({o.link})\n"
                 f"  - {_capital(cell['reason'])}.{f' **{_capital(runs)}.**' if runs else ''}"

@@ -54,6 +54,9 @@ def _chosen(cells: Sequence[Cell]) -> dict[str, dict[str, set[str]]]:
 
 
 def write(rows: dict[str, pd.DataFrame], folder: Path) -> None:
-    """One CSV per table, readable on its own."""
+    """One CSV per table, readable on its own; what only an earlier making left here goes."""
+    for path in folder.glob("*.csv"):
+        if path.stem not in rows:
+            path.unlink()
     for name, frame in rows.items():
         write_atomic(folder / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))

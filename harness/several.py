@@ -37,6 +37,8 @@ def _slug(text: str) -> str:
 
 def replaced(value: Any, words: dict[str, Any]) -> Any:
     """The same with `{word}` replaced in every text of it."""
+    if not words:
+        return value
     if isinstance(value, dict):
         return {k: replaced(v, words) for k, v in value.items()}
     if isinstance(value, list):

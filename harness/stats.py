@@ -19,7 +19,6 @@ from harness.metrics.resampled import drawn
 LEVEL = 0.95
 DRAWS = 500
 MANY = 5_000_000  # resamples are held in memory up to this many numbers
-SPREADS = ("sample_sd", "population_sd", "sem", "t95", "unknown", "bootstrap", "exact", "none")
 
 
 @dataclass(frozen=True)
@@ -172,11 +171,6 @@ def difference(a: Estimate, b: Estimate) -> tuple[float, float]:
         runs = (math.hypot(a.se_runs, b.se_runs), a.df)
         return a.value - b.value, _half_width([runs, (a.se_units, math.inf), (b.se_units, math.inf)])
     return combined([1, -1], [a, b])
-
-
-def contrast(estimates: Sequence[Estimate]) -> tuple[float, float]:
-    """The linear trend over an ordered list of estimates (slope per step) and its 95 % half-width."""
-    return combined(slope_weights(len(estimates)), estimates)
 
 
 def slope_weights(n: int) -> list[float]:

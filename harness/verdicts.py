@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness import artefacts, experiments, render
-from harness.cellfile import read_cells
+from harness import artefacts, cellfile, experiments, render
 from harness.files import ROOT, write_atomic
 from harness.layout import Layout, artefact_file
 from harness.make import outputs, truth_line
@@ -37,10 +36,8 @@ def write(paper_name: str, layout: Layout, root: Path = ROOT) -> None:
 def _artefact(
     artefact: artefacts.Artefact, layout: Layout, records: dict[str, Any], root: Path
 ) -> dict[str, Any]:
-    cells = read_cells(artefact_file(layout.results, artefact.name, ".cells.csv"))
-    claims = pd.read_csv(
-        artefact_file(layout.results, artefact.name, ".claims.csv"), dtype=str, keep_default_na=False
-    )
+    cells = cellfile.read_cells(artefact_file(layout.results, artefact.name, ".cells.csv"))
+    claims = cellfile.claims(artefact_file(layout.results, artefact.name, ".claims.csv"))
     used = [spec.id for spec in artefact.runs(layout.scale, root)]
     truths = list(dict.fromkeys(truth_line(t) for run in used for t in records[run]["truths"]))
     noted = artefacts.notes(artefact.paper, root)
@@ -60,7 +57,7 @@ def _artefact(
         "command": f"snakemake {artefact.target} --config scale={layout.scale}",
         "files": files,
         "cells": [_cell(c, artefact) for _, c in cells.iterrows()],
-        "claims": claims.to_dict("records"),
+        "claims": claims,
         "notes": [{"id": d, "text": noted[d]} for d in artefact.data.get("deviations", [])],
         "truths": truths,
     }

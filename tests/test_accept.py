@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import tiny
 
-from harness import artefacts
-from harness.accept import accept
+from harness import artefacts, reproduced
+from harness.accept import accept, accept_all
 from harness.check import compare
 from harness.errors import HarnessError
 from harness.files import sha256_of
@@ -104,6 +104,21 @@ def test_accepting_again_replaces(layout):
     provenance = accept(table(layout), layout, "the paper prints nine", layout.root)
     assert json.loads(provenance.read_text())["reason"] == "the paper prints nine"
     assert compare(layout, layout.root) == []
+
+
+def test_of_several_the_page_is_written_once_also_where_one_is_refused(layout, monkeypatch):
+    for name in ("table_2", "table_3"):
+        text = tiny.TABLE.replace("mini/table_1", f"mini/{name}")
+        tiny.write(layout.root, f"tables/mini/{name}.yaml", text)
+    tiny.make_all(layout.root)
+    (layout.results / "tables/mini/table_3.md").unlink()
+    written = []
+    monkeypatch.setattr(reproduced, "write", written.append)
+    done = []
+    with pytest.raises(HarnessError, match="mini/table_3 has no table_3.md"):
+        for path in accept_all(artefacts.artefacts(layout.root), layout, "looked through", layout.root):
+            done.append(path.name)
+    assert done == ["table_1.provenance.json", "table_2.provenance.json"] and written == [layout.root]
 
 
 def test_the_command(tmp_path):

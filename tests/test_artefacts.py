@@ -117,6 +117,18 @@ def test_a_figure_needs_its_drawing(tmp_path):
     assert [a.kind for a in artefacts.artefacts(root)] == ["figure", "table"]
 
 
+def test_a_file_is_named_after_its_kind(tmp_path):
+    """By its name alone it is found in results and published."""
+    root = tiny.project(tmp_path)
+    for wrong in ("sizes", "figure_2", "tables"):
+        tiny.write(root, f"tables/mini/{wrong}.yaml", tiny.TABLE.replace("mini/table_1", f"mini/{wrong}"))
+        with pytest.raises(
+            HarnessError, match=f"{wrong}.yaml: the name of a table's file begins with 'table_'"
+        ):
+            artefacts.artefacts(root)
+        (root / f"tables/mini/{wrong}.yaml").unlink()
+
+
 def test_deviations_are_read_from_the_notes(tmp_path):
     root = tiny.project(
         tmp_path, NOTES=tiny.NOTES + "\n### D12 — Another one\n\nD3 — no heading\n\n#### D4 — too deep\n"

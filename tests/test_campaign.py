@@ -62,6 +62,24 @@ def test_a_second_campaign_is_refused_and_kill_9_releases(holder, tmp_path):
         hold(layout)
 
 
+@pytest.mark.parametrize(
+    "words, asked",
+    [
+        ("all", True),
+        ("all --printshellcmds", True),
+        ("all -p --config scale=cpu", True),
+        ("all --dry-run", False),
+        ("-n", False),
+        ("--list-rules", False),
+        ("--print-compilation", False),
+        ("--report x.html", False),
+        ("--unlock", False),
+    ],
+)
+def test_only_a_call_that_runs_jobs_is_a_campaign(words, asked):
+    assert campaign.is_asked_for(words.split()) is asked
+
+
 def test_broken_records_are_told(tmp_path, capsys):
     root = tiny.project(tmp_path)
     layout = tiny.run_all(root)

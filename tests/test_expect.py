@@ -11,13 +11,13 @@ from harness.expect import (
     Context,
     Verdict,
     judge,
-    judge_relation,
+    judge_gap,
+    judge_slope,
     judge_text,
-    judge_trend,
     parse,
     worst,
 )
-from harness.stats import Estimate, exact, of_runs
+from harness.stats import Estimate, combined, difference, exact, of_runs, slope_weights
 
 
 def known(value: float, se: float) -> Estimate:
@@ -250,17 +250,22 @@ def test_settings_are_compared_as_texts_or_numbers():
     ],
 )
 def test_claims_of_order(left, relation, right, margin, word):
-    assert judge_relation(left, relation, right, margin).word == word
+    assert judge_gap(*difference(left, right), relation, margin).word == word
+
+
+def trend(points: list[Estimate], direction: str) -> Verdict:
+    """As claims.py judges it."""
+    return judge_slope(*combined(slope_weights(len(points)), points), direction)
 
 
 def test_claims_of_trend():
     rising = [exact(v) for v in (1, 1.5, 1.4, 2)]
-    assert judge_trend(rising, "rising").word == "agrees"
-    assert judge_trend(rising, "falling").word == "contradicts"
-    assert judge_trend([exact(1)] * 3, "rising").word == "contradicts"
+    assert trend(rising, "rising").word == "agrees"
+    assert trend(rising, "falling").word == "contradicts"
+    assert trend([exact(1)] * 3, "rising").word == "contradicts"
     noisy = [known(v, 5.0) for v in (1, 2, 3)]
-    assert judge_trend(noisy, "rising").word == judge_trend(noisy, "falling").word == "unclear"
-    assert judge_trend([exact(1), exact(math.nan), exact(2)], "rising").word == "contradicts"
+    assert trend(noisy, "rising").word == trend(noisy, "falling").word == "unclear"
+    assert trend([exact(1), exact(math.nan), exact(2)], "rising").word == "contradicts"
 
 
 def test_a_claim_is_as_good_as_its_worst_part():

@@ -118,6 +118,14 @@ def test_unknown_names_get_a_line(root, ask, told):
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["two words", "a/b", "x;y", "Big"])
+def test_the_name_of_an_experiment_is_a_folder_and_a_word_of_a_command(tmp_path, name):
+    text = tiny.EXPERIMENTS.replace("  noise:", f'  "{name}":')
+    root = tiny.project(tmp_path, EXPERIMENTS=text)
+    with pytest.raises(HarnessError, match=f"line 6: experiments.{name}: .* does not match"):
+        experiments.paper("mini", root)
+
+
 @pytest.mark.parametrize("key", ["skip", "out_of_reach", "methods", "settings"])
 def test_a_scale_cannot_change_what_is_not_there(root, key):
     value = "{}" if key in ("methods", "settings") else "a reason of some length"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from harness.expect import Context, Verdict, judge, judge_relation, parse
+from harness.expect import Context, Verdict, judge, judge_gap, parse
 from harness.metrics.ranking import spearman
 from harness.stats import as_reported, difference, exact, of_population, of_runs, of_units
 
@@ -171,7 +171,7 @@ def test_claims_of_order_between_equals_are_rarely_decided():
     words = Counter()
     for _ in range(REPEATS):
         left, right = (of_runs(rng.normal(0.7, 0.01, 5)) for _ in range(2))
-        words[judge_relation(left, ">", right).word] += 1
+        words[judge_gap(*difference(left, right), ">").word] += 1
     for word in ("agrees", "contradicts"):
         assert within(words[word], REPEATS, 0.015, 0.025)
 

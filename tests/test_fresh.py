@@ -5,7 +5,7 @@ import time
 import pytest
 import tiny
 
-from harness import artefacts, fresh
+from harness import artefacts, fresh, render
 from harness.accept import accept
 from harness.bench import catalogue
 from harness.check import compare
@@ -42,6 +42,20 @@ def test_an_edited_yaml(layout):
     tiny.edit(layout.root, "tables/mini/table_1.yaml", "title: ", "title: Other ")
     assert "was made before its YAML changed" in refusal(layout)
     assert "was made before its YAML changed" in str(compare(layout, layout.root)[0])
+
+
+def test_an_artefact_that_was_made_in_part(layout, monkeypatch):
+    """Its cells are new and its HTML is old: only what was made whole is noted as made."""
+
+    def broken(*_args):
+        raise RuntimeError("broken")
+
+    accepted(layout)
+    tiny.edit(layout.root, "tables/mini/table_1.yaml", "title: ", "title: Other ")
+    monkeypatch.setattr(render, "html_table", broken)
+    with pytest.raises(RuntimeError, match="broken"):
+        tiny.make_all(layout.root)
+    assert "was made before its YAML changed" in refusal(layout)
 
 
 def test_an_edited_module(layout):

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats as scipy_stats
 from test_false_alarms import within
 
-from harness.expect import judge_relation, judge_spread
+from harness.expect import judge_gap, judge_spread
 from harness.metrics import ranking, resampled
 from harness.metrics.ranking import spearman
 from harness.stats import (
@@ -160,13 +160,10 @@ def unpaired(estimate: Estimate) -> Estimate:
 def test_equally_good_estimators_are_rarely_told_apart(runs, kind, what, same_runs):
     rng, words = np.random.default_rng(21), Counter()
     for _ in range(300):
-        words[judge_relation(*_ordered(estimators(rng, runs, (0.8, 0.8), same_runs, kind, what))).word] += 1
+        pair = estimators(rng, runs, (0.8, 0.8), same_runs, kind, what)
+        words[judge_gap(*difference(*pair), ">").word] += 1
     for word in ("agrees", "contradicts"):
         assert within(words[word], 300, 0, 0.03)
-
-
-def _ordered(estimates: list[Estimate]) -> tuple[Estimate, str, Estimate]:
-    return estimates[0], ">", estimates[1]
 
 
 @pytest.mark.parametrize(
@@ -183,8 +180,8 @@ def test_the_better_estimator_is_found_far_more_often(runs, same_runs, kind, pow
     rng, found, without = np.random.default_rng(22), 0, 0
     for _ in range(200):
         a, b = estimators(rng, runs, (0.5, 0.8), same_runs, kind, "spearman")
-        found += judge_relation(a, ">", b).word == "agrees"
-        without += judge_relation(unpaired(a), ">", unpaired(b)).word == "agrees"
+        found += judge_gap(*difference(a, b), ">").word == "agrees"
+        without += judge_gap(*difference(unpaired(a), unpaired(b)), ">").word == "agrees"
     assert found / 200 > power and without / 200 < min(unpaired_power, found / 200)
 
 

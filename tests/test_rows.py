@@ -46,6 +46,11 @@ def test_runs_that_left_other_columns_are_stacked_by_name(stacked):
     assert files["more"].splitlines() == [f"{KEYS},d", f"{FRONT[1]},5"]
 
 
+def test_a_table_that_is_no_longer_left_has_no_rows(stacked):
+    assert set(stacked({"values": {"a": [1]}, "more": {"d": [5]}})[1]) == {"metrics", "values", "more"}
+    assert set(stacked({"values": {"a": [1]}})[1]) == {"metrics", "values"}
+
+
 TABLE = {"step": [0, 1, 2, 3], "way": ["x", "y", "x", "y"], "score": [0.5, 0.25, 0.125, 1.0]}
 
 

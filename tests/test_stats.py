@@ -12,13 +12,14 @@ from harness.metrics.ranking import spearman
 from harness.stats import (
     Estimate,
     as_reported,
-    contrast,
+    combined,
     difference,
     exact,
     of_population,
     of_runs,
     of_units,
     quantile,
+    slope_weights,
 )
 
 A = [0.71, 0.74, 0.69, 0.78, 0.73]
@@ -175,6 +176,11 @@ def test_quantiles():
     assert quantile(math.inf) == pytest.approx(1.959964, abs=1e-6)
     assert quantile(2) == pytest.approx(4.302653, abs=1e-6)
     assert quantile(1) == pytest.approx(12.706205, abs=1e-6)
+
+
+def contrast(points: list[Estimate]) -> tuple[float, float]:
+    """The linear trend over an ordered list, as claims.py combines it."""
+    return combined(slope_weights(len(points)), points)
 
 
 def test_contrast_is_the_least_squares_slope():

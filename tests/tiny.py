@@ -143,6 +143,7 @@ def forget() -> None:
         experiments.paper,
         artefacts.load,
         artefacts.notes,
+        code_id.code_id,
         code_id.closure,
         code_id._imports,
         code_id._fingerprint,

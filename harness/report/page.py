@@ -6,12 +6,11 @@ from html import escape
 from itertools import chain
 from pathlib import Path
 
+from harness.marks import HOLDS, JUDGED
 from harness.report.artefact import section
 from harness.report.data import cells
 from harness.report.read import Artefact, Paper
 from harness.report.verdicts import VERDICTS, bar, chip, gravest
-
-_UNJUDGED = ("paper issue", "not comparable", "not run", "out of reach")
 
 
 def header(papers: list[Paper]) -> str:
@@ -35,17 +34,20 @@ def header(papers: list[Paper]) -> str:
 
 def _sentence(papers: list[Paper]) -> str:
     counts = Counter(cell.verdict for cell in cells(papers)) + Counter(_claim_verdicts(papers))
-    judged = sum(counts[word] for word in ("match", "agrees", "differs", "contradicts", "unclear"))
+    judged = sum(counts[word] for word in JUDGED)
     if not judged:
         return "Nothing is judged at this scale yet"
-    hold, fail = counts["match"] + counts["agrees"], counts["differs"] + counts["contradicts"]
+    hold, fail = sum(counts[word] for word in HOLDS), counts["differs"] + counts["contradicts"]
     sentence = f"{hold:,} of {judged:,} judged numbers and claims hold"
     if fail:
         sentence += f", {fail:,} {'does' if fail == 1 else 'do'} not"
     if counts["unclear"]:
         sentence += f", {counts['unclear']:,} unclear"
+    if issues := counts["paper issue"]:
+        sentence += f", {issues:,} {'is an issue' if issues == 1 else 'are issues'} of the paper"
     printed = Counter(cell.verdict for cell in cells(papers) if cell.reported)
-    rest = sum((printed + Counter(_claim_verdicts(papers)))[word] for word in _UNJUDGED)
+    told = printed + Counter(_claim_verdicts(papers))
+    rest = sum(n for word, n in told.items() if word not in JUDGED)
     return sentence + (f"; {rest:,} are not judged" if rest else "")
 
 

@@ -12,7 +12,6 @@ from torch.nn import functional
 
 from harness.batches import Batches
 from harness.checkpoint import Checkpoint
-from harness.device import require
 from harness.errors import HarnessError
 from harness.record import Run
 from harness.steps import Steps
@@ -33,7 +32,6 @@ class Config(Setup, image_sets.Images):
 
 
 def run(run: Run, config: Config) -> None:
-    require(config.device, run.spec.id)
     if config.weights.warmup_epochs >= config.epochs:
         raise HarnessError(
             f"{run.spec.id}: {config.weights.warmup_epochs} of {config.epochs} epochs warm up, which leaves"

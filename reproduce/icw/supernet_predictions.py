@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.checkpoint import Checkpoint
-from harness.device import require
 from harness.record import Run
 from harness.supernet.sampling import whole
 from reproduce.icw.candidates import Candidates, Ranked, calibrating, candidates, for_consistency, images
@@ -19,7 +18,6 @@ class Config(Training, Ranked, Scoring):
 
 
 def run(run: Run, config: Config) -> None:
-    require(config.device, run.spec.id)
     checkpoint = Checkpoint(run)
     kept = checkpoint.load() or {}
     train, held, classes = images(run, config, config)

@@ -8,7 +8,6 @@ from typing import Literal
 import torch
 
 from harness.checkpoint import Checkpoint
-from harness.device import require
 from harness.record import Run
 from reproduce.ldn import posterior
 from reproduce.ldn.conv import ConvNet, HeadBN, Shape, cost
@@ -48,7 +47,6 @@ class Config(Recipe):
 
 
 def run(run: Run, config: Config) -> None:
-    require(config.device, run.spec.id)
     parts = image_parts(
         run,
         config.dataset,

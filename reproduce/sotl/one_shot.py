@@ -9,7 +9,6 @@ from harness.batches import Batches, Pixels
 from harness.checkpoint import Checkpoint
 from harness.data import load, split
 from harness.data.transform import shrink
-from harness.device import require
 from harness.record import Run
 from harness.supernet.sampling import whole
 from reproduce.sotl.candidates import Ranked, candidates
@@ -41,7 +40,6 @@ def run(run: Run, config: Config) -> None:
 
 def search(run: Run, config: Config, checkpoint: Checkpoint, kept: dict[str, Any]) -> Scorer:
     """Train the super-network and score every architecture, from where `kept` left off."""
-    require(config.device, run.spec.id)
     ranked = candidates(run, config)
     train, held, classes = image_parts(run, config)
     network, choices = build(run, config, classes)

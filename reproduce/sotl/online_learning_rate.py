@@ -10,7 +10,6 @@ from harness.batches import Batches, Pixels
 from harness.checkpoint import Checkpoint
 from harness.data import load
 from harness.data.transform import shrink
-from harness.device import require
 from harness.errors import HarnessError
 from harness.record import Run
 from harness.unrolled import Batch
@@ -64,7 +63,6 @@ class Counts:
 
 
 def run(run: Run, config: Config) -> None:
-    require(config.device, run.spec.id)
     if config.every is not None and config.every < (config.unroll or 1):
         raise HarnessError(
             f"{run.spec.id}: every: {config.every} is less than unroll: train at least T steps"

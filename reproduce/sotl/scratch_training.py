@@ -13,7 +13,6 @@ from harness.batches import Batches, Pixels
 from harness.checkpoint import Checkpoint
 from harness.data import load, split
 from harness.data.transform import crop_flip
-from harness.device import require
 from harness.errors import HarnessError
 from harness.record import Run
 from harness.spaces import nb201
@@ -51,7 +50,6 @@ class Config(Ranked):
 
 
 def run(run: Run, config: Config) -> None:
-    require(config.device, run.spec.id)
     ranked = candidates(run, config)
     archs = ranked.archs[: config.first]
     truth = known(run, archs, ranked, config)

@@ -161,7 +161,7 @@ def test_broken_records_are_named_and_run_again(tree):
     assert code == 0, said
     refused = [line for line in said.splitlines() if line.startswith("refused: ")]
     assert sorted(
-        line.split("/runs/")[1].removesuffix(": the same command runs it again") for line in refused
+        line.split("/runs/")[1].removesuffix(": `snakemake` runs it again") for line in refused
     ) == [
         f"{SIZE}/run.json is cut short or not JSON",
         f"{SKIP}/parts.csv is missing or was changed after its run",

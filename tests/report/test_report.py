@@ -44,7 +44,7 @@ def test_numbers_stand_beside_the_paper_with_interval_and_verdict(tmp_path):
 
 def test_the_head_counts_and_dates_come_from_the_records(tmp_path):
     _, tree = made(tmp_path)
-    assert "12 of 14 judged numbers and claims hold, 2 do not" in tree.text
+    assert "12 of 15 judged numbers and claims hold, 2 do not, 1 is an issue of the paper; " in tree.text
     assert "2026-03-01 to 2026-03-03" in tree.text and "0a1b2c3d4e" in tree.text
     counts = {
         (a["data-paper"], a["data-rows"], a.get("data-verdict")) for a in tree.having("button", "count")

@@ -268,12 +268,6 @@ def test_a_loss_that_is_no_number_ends_the_run_in_one_sentence(tmp_path):
         training.one()
 
 
-def test_a_set_up_for_a_gpu_says_so_where_there_is_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(HarnessError, match="wants a GPU and torch sees none"):
-        done(tmp_path, device="cuda")
-
-
 def test_a_warm_up_that_never_ends_is_refused(tmp_path):
     with pytest.raises(HarnessError, match="2 of 2 epochs warm up, which leaves nothing"):
         done(tmp_path, weights={**TINY["weights"], "warmup_epochs": 2})

@@ -226,7 +226,6 @@ def test_a_loss_that_is_lost_stops_nothing(tmp_path):
         ({"train_images": 181}, "181 training images of 180"),
         ({"shrink": 3}, "cannot be shrunk 3 times"),
         ({"plan": [4, 0, 5]}, "leaves more than one pixel of 16x16: pool until one is left"),
-        ({"device": "cuda"}, "wants a GPU"),
     ],
 )
 def test_what_cannot_be_is_said(tmp_path, changed, said):

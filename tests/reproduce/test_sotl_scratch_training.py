@@ -241,12 +241,6 @@ def test_shrunk_averages_blocks():
         shrunk(x, 3)
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_a_gpu_it_says_so(tmp_path):
-    with pytest.raises(HarnessError, match="wants a GPU and torch sees none"):
-        done(tmp_path, device="cuda")
-
-
 @pytest.mark.parametrize("scale", ["smoke", "cpu", "paper"])
 def test_every_scale_builds_its_config(scale):
     runs = list(paper("sotl").experiments["scratch_training"].runs(scale))
