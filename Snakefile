@@ -16,6 +16,8 @@ min_version("9.0")
 configfile: "config/config.yaml"
 
 
+campaign.answer_ctrl_c()
+
 try:
     SCALE = campaign.scale_of(config)
     LAYOUT = Layout(SCALE)
@@ -54,7 +56,7 @@ DISPLAY = campaign.attach(list(RUNS.values()), LAYOUT, workflow.cores or 1)
 
 
 onstart:
-    DISPLAY.start()
+    DISPLAY.start(workflow.dag)
 
 
 onsuccess:

@@ -9,8 +9,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import IO, Any
 
 from harness import plan, status
@@ -70,6 +71,22 @@ def hold(layout: Layout) -> None:
     _held.append(file)
 
 
+INTERRUPTED = "interrupted; the same command goes on where it stopped"
+
+
+def answer_ctrl_c() -> None:
+    """While jobs are planned nobody else catches it, nor a second one while jobs are being stopped."""
+    default = sys.excepthook
+
+    def told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            print(f"snakemake: {INTERRUPTED}", file=sys.stderr)
+        else:
+            default(kind, error, trace)
+
+    sys.excepthook = told
+
+
 def set_broken_aside(runs: Sequence[RunSpec], layout: Layout) -> None:
     """Broken records are named and renamed, so that Snakemake finds them missing and runs them again."""
     for line in refuse_broken([layout.run_folder(run.id) for run in runs]):
@@ -89,22 +106,41 @@ class Display(logging.Filter):
         super().__init__()
         self.runs, self.layout, self.cores, self.stream = runs, layout, cores, stream
         self.live = stream.isatty()
-        self.jobs = (0, 0)
+        self.known = plan.Past({}, {})
+        self.begun = time.monotonic()
+        self.old: dict[str, int] = {}
+        self.jobs: tuple[Any, ...] = ()
+        self.finished: Callable[[Any], bool] = bool
+        self.at_work: dict[Any, Any] = {}
+        self.interrupted = False
         self.failed: list[str] = []
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
 
     def filter(self, record: logging.LogRecord) -> bool:
         event = str(getattr(record, "event", "") or "")
-        if event.endswith("progress"):
-            self.jobs = (record.done, record.total)
+        if event.endswith("job_started"):
+            self.at_work |= {job.jobid: job for job in self.jobs if job.jobid in record.jobs}
         elif event.endswith("job_error"):
-            self.failed.append(_failure(record))
+            self.at_work.pop(getattr(record, "jobid", None), None)
+            if not self.interrupted:
+                self.failed.append(_failure(record))
+        elif str(record.msg).startswith("Terminating processes on user request"):
+            self.interrupted = True
+        elif self.interrupted and "At least one job did not complete" in str(record.msg):
+            return False
         if not self.thread.is_alive():
             return True
         return record.levelno > logging.INFO and not str(record.msg).startswith("RuleException")
 
-    def start(self) -> None:
+    def start(self, dag: Any) -> None:
+        """From here on it tells of what this command was asked for: of these jobs and their runs."""
+        asked = {_name(job) for job in dag.jobs}
+        self.runs = [run for run in self.runs if run.id in asked]
+        # Snakemake's own events count jobs only where nothing is `quiet`.
+        self.jobs, self.finished = tuple(dag.needrun_jobs()), dag.finished
+        again = {_name(job) for job in self.jobs}
+        self.old = status.stamps([run for run in self.runs if run.id in again], self.layout)
         self.known = plan.past(self.layout.root)
         self.begun = time.monotonic()
         self.thread.start()
@@ -116,19 +152,22 @@ class Display(logging.Filter):
         self._draw(end="\n")
         for line in self.failed:
             print(line, file=self.stream)
+        if self.interrupted:
+            print(f"snakemake: {INTERRUPTED}", file=self.stream)
 
     def _watch(self) -> None:
         interval = 1.0 if self.live else 15.0
+        self._draw(end="" if self.live else "\n")
         while not self.stopped.wait(interval):
             self._draw(end="" if self.live else "\n")
 
     def _draw(self, end: str) -> None:
-        head, *rest = status.lines(
-            status.read(self.runs, self.layout, self.known), self.layout.scale, self.cores
-        )
-        done, total = self.jobs
-        jobs = f", job {done}/{total}" if total else ""
+        done, total = sum(map(self.finished, self.jobs)), len(self.jobs)
+        now = status.read(self.runs, self.layout, self.known, self.old, total - done)
+        head, *rest = status.lines(now, self.layout.scale, self.cores)
+        jobs = f", {done}/{total} jobs" if total else ""
         text = f"{head}{jobs}, {plan.duration(time.monotonic() - self.begun)} gone"
+        rest += self._starting({r.run for r in now.running})
         if rest:
             text += f" | {rest[0].strip()}" + (f" (+{len(rest) - 1})" if len(rest) > 1 else "")
         if self.live:
@@ -137,6 +176,16 @@ class Display(logging.Filter):
         else:
             self.stream.write(text + end)
         self.stream.flush()
+
+    def _starting(self, told: set[str]) -> list[str]:
+        """Jobs at work that have not told how far they are: runs that import, tables and figures."""
+        names = [_name(job) for job in list(self.at_work.values()) if not self.finished(job)]
+        return [name for name in names if name not in told]
+
+
+def _name(job: Any) -> str:
+    """`sotl/spaces/published/nb201/s0` or the rule: `make_sotl_table_3_1`."""
+    return job.wildcards.run if job.rule.name == "run" else job.rule.name
 
 
 def _failure(record: logging.LogRecord) -> str:

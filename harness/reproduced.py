@@ -108,7 +108,8 @@ def page(papers: list[Fared]) -> str:
 def _paper(fared: Fared) -> Iterator[str]:
     found, paper = fared.found, fared.paper
     scales = [
-        f"{n} tables and figures at scale {scale}" for scale, n in Counter(o.scale for o in found).items()
+        f"{n} {'tables and figures' if n > 1 else 'table or figure'} at scale {scale}"
+        for scale, n in Counter(o.scale for o in found).items()
     ]
     yield from (f"## {paper.name}", "", f"*{paper.title}.* {_capital(paper.authors)}, {paper.year}.")
     yield from (f"Accepted: {', '.join(scales) or 'nothing yet'}.", "", *_counts(found), "")

@@ -3,7 +3,8 @@
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +53,7 @@ class Status:
     left: int
     seconds: float  # of work that is left, by past records and present rates
     unknown: int  # runs left whose duration nobody knows yet
+    jobs: int = 0  # of the campaign that are left; after its runs, its tables and figures
 
     @property
     def total(self) -> int:
@@ -60,22 +62,38 @@ class Status:
     def end(self, cores: int) -> str:
         """`about 3 min left`, honest about what is not known."""
         if self.total == self.done:
-            return "complete"
+            return "tables and figures left" if self.jobs else "complete"
         about = f"about {duration(self.seconds / max(cores, 1))} left"
-        return f"{about} + {self.unknown} runs never timed before" if self.unknown else about
+        if not self.unknown:
+            return about
+        new = f"{self.unknown} run{'s' * (self.unknown > 1)} never timed before"
+        return f"{about} + {new}" if self.seconds else f"{new} left"
 
     def bar(self, width: int = 24) -> str:
         filled = round(width * self.done / self.total) if self.total else width
         return "█" * filled + "░" * (width - filled)
 
 
-def read(runs: Sequence[RunSpec], layout: Layout, known: Past) -> Status:
+def stamps(runs: Sequence[RunSpec], layout: Layout) -> dict[str, int]:
+    """When each record was written, of those that are there."""
+    found: dict[str, int] = {}
+    for run in runs:
+        with suppress(FileNotFoundError):  # before a run is made again its record is removed
+            found[run.id] = (layout.run_folder(run.id) / "run.json").stat().st_mtime_ns
+    return found
+
+
+def read(
+    runs: Sequence[RunSpec], layout: Layout, known: Past, old: Mapping[str, int] | None = None, jobs: int = 0
+) -> Status:
+    """`old`: stamps of records that are to be made again; such a run is done once its record is another."""
+    old, there = old or {}, stamps(runs, layout)
     done = left = unknown = 0
     running: list[Running] = []
     seconds = 0.0
     for spec in runs:
         folder = layout.run_folder(spec.id)
-        if (folder / "run.json").is_file():
+        if spec.id in there and there[spec.id] != old.get(spec.id):
             done += 1
             continue
         now_running = _running(spec.id, folder / "progress.json")
@@ -87,7 +105,7 @@ def read(runs: Sequence[RunSpec], layout: Layout, known: Past) -> Status:
             running.append(now_running)
         else:
             left += 1
-    return Status(done, tuple(running), left, seconds, unknown)
+    return Status(done, tuple(running), left, seconds, unknown, jobs)
 
 
 def _running(run: str, path: Path) -> Running | None:

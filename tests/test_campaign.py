@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 import tiny
@@ -109,6 +110,80 @@ def display(tmp_path):
     made.stopped.set()
 
 
+def dag(display, asked=None, again=(0,)):
+    """What Snakemake plans: jobs of a command's runs, of which `again` are run, and a table."""
+    runs = display.runs if asked is None else [display.runs[i] for i in asked]
+    jobs = [
+        SimpleNamespace(jobid=i, rule=SimpleNamespace(name="run"), wildcards=SimpleNamespace(run=run.id))
+        for i, run in enumerate(runs)
+    ]
+    table = SimpleNamespace(jobid=99, rule=SimpleNamespace(name="make_mini_table_1"), wildcards=())
+    needed, finished = [*(jobs[i] for i in again), table], set()
+    return SimpleNamespace(
+        jobs=[*jobs, table],
+        done=finished,
+        finished=lambda job: job.jobid in finished,
+        needrun_jobs=lambda: iter(needed),
+    )
+
+
+def last(display) -> str:
+    display._draw(end="\n")
+    return display.stream.getvalue().splitlines()[-1]
+
+
+def test_only_the_runs_of_this_command_count(display):
+    """Twelve runs are in the project; four are asked for, one of them is missing."""
+    plan = dag(display, asked=(0, 1, 2, 3))
+    missing = display.layout.run_folder(display.runs[0].id) / "run.json"
+    display.start(plan)
+    assert "░ 3/4 runs, about " in last(display) and ", 0/2 jobs, " in last(display)
+    missing.write_text("{}")
+    plan.done.add(0)
+    assert "█ 4/4 runs, tables and figures left, 1/2 jobs, " in last(display)
+    plan.done.add(99)
+    assert "█ 4/4 runs, complete, 2/2 jobs, " in last(display)
+
+
+def test_a_record_that_is_made_again_counts_once_it_is_another(display):
+    """Its code has changed: Snakemake plans a job for it, though its record is there."""
+    record = display.layout.run_folder(display.runs[1].id) / "run.json"
+    display.start(dag(display, asked=(1, 2), again=(0,)))
+    assert " 1/2 runs, about " in last(display)
+    text = record.read_text()
+    record.unlink()
+    assert " 1/2 runs, about " in last(display)
+    record.write_text(text)
+    assert " 2/2 runs, " in last(display)
+
+
+def test_a_job_that_has_not_told_how_far_it_is_is_named_while_it_works(display):
+    plan = dag(display, asked=(0, 1))
+    display.start(plan)
+    assert " | " not in last(display)
+    display.filter(event(logging.INFO, "Execute 2 jobs...", event=LogEvent.JOB_STARTED, jobs=[0, 99]))
+    assert last(display).endswith(f" gone | {display.runs[0].id} (+1)")
+    plan.done.add(0)
+    assert last(display).endswith(" gone | make_mini_table_1")
+    failed = {"rule_name": "make_mini_table_1", "log": [], "shellcmd": None, "jobid": 99}
+    display.filter(event(logging.ERROR, "Error in rule", event=LogEvent.JOB_ERROR, **failed))
+    assert " | " not in last(display)
+
+
+def test_an_interrupt_says_how_to_go_on_and_nothing_of_jobs_that_it_stopped(display):
+    display.start(dag(display))
+    told = "Terminating processes on user request, this might take some time."
+    display.filter(event(logging.INFO, told))
+    failed = {"rule_name": "run", "log": [], "shellcmd": "python -m harness run mini", "jobid": 0}
+    display.filter(event(logging.ERROR, "Error in rule", event=LogEvent.JOB_ERROR, **failed))
+    display.stop()
+    said = display.stream.getvalue()
+    assert said.endswith(f"\nsnakemake: {campaign.INTERRUPTED}\n")
+    assert "failed" not in said and "again:" not in said
+    end = "WorkflowError:\nAt least one job did not complete successfully."
+    assert not display.filter(event(logging.CRITICAL, end))
+
+
 def event(level, text, **extra) -> logging.LogRecord:
     record = logging.LogRecord("snakemake.logging", level, __file__, 1, text, None, None)
     vars(record).update(extra)
@@ -118,7 +193,7 @@ def event(level, text, **extra) -> logging.LogRecord:
 def test_it_drops_chatter_and_keeps_errors(display):
     chatter = [
         event(logging.INFO, None, event=LogEvent.PROGRESS, done=3, total=9),
-        event(logging.INFO, "Select jobs to execute...", event=LogEvent.JOB_STARTED),
+        event(logging.INFO, "Execute 1 jobs...", event=LogEvent.JOB_STARTED, jobs=[0]),
         event(logging.INFO, "no event at all"),
         event(logging.ERROR, "RuleException:\nCalledProcessError in file runs.smk, line 26"),
     ]
@@ -128,10 +203,9 @@ def test_it_drops_chatter_and_keeps_errors(display):
         event(logging.CRITICAL, "WorkflowError"),
     ]
     assert all(display.filter(record) for record in chatter + kept)  # before it has started, all is shown
-    display.start()
+    display.start(dag(display))
     assert not any(display.filter(record) for record in chatter)
     assert all(display.filter(record) for record in kept)
-    assert display.jobs == (3, 9)
     display.stop()
     assert all(display.filter(record) for record in chatter + kept)
 
@@ -141,14 +215,13 @@ def test_it_ends_with_a_line_and_the_failed_commands(display, tmp_path):
     log.write_text("a warning\nharness: some/run: size is 'x': write a value of type int\n")
     command = "python -m harness run mini/noise/strong/low/s0 --scale smoke > run.log 2>&1"
     failed = {"event": LogEvent.JOB_ERROR, "rule_name": "run", "log": [str(log)], "shellcmd": command}
-    display.start()
-    display.filter(event(logging.INFO, None, event=LogEvent.PROGRESS, done=11, total=14))
+    display.start(dag(display))
     display.filter(event(logging.ERROR, "Error in rule run", **failed))
     no_command = {**failed, "rule_name": "report", "log": [], "shellcmd": None}
     display.filter(event(logging.ERROR, "Error in rule report", **no_command))
     display.stop()
     text = display.stream.getvalue()
-    assert text.startswith("smoke ██████████████████████░░ 11/12 runs, about ") and "job 11/14" in text
+    assert text.startswith("smoke ██████████████████████░░ 11/12 runs, about ") and ", 0/2 jobs, " in text
     assert "size is 'x': write a value of type int" in text
     assert "python -m harness run mini/noise/strong/low/s0 --scale smoke" in text
     assert "a warning" not in text and "report" in text and "\r" not in text
@@ -158,7 +231,7 @@ def test_on_a_terminal_it_redraws_one_line(display, monkeypatch):
     monkeypatch.setattr(display, "live", True)
     monkeypatch.setattr(Terminal, "fileno", lambda self: 2)
     monkeypatch.setattr(os, "get_terminal_size", lambda _fd: os.terminal_size((40, 10)))
-    display.start()
+    display.start(dag(display))
     time.sleep(1.2)
     display.stop()
     drawn = display.stream.getvalue().split("\r\033[K")[1:]
@@ -171,10 +244,13 @@ def test_it_listens_to_snakemake(display):
     logger = logging.getLogger("snakemake.logging")
     attached = campaign.attach(display.runs, display.layout, 2)
     try:
-        logger.info(None, extra={"event": LogEvent.PROGRESS, "done": 1, "total": 2})
+        begun = {"event": LogEvent.JOB_STARTED, "jobs": [99]}
+        attached.jobs = tuple(dag(attached).needrun_jobs())
+        logger.info("Execute 1 jobs...", extra=begun)  # below the level: nobody hears it
+        assert not attached.at_work
         logger.setLevel(logging.INFO)
-        logger.info(None, extra={"event": LogEvent.PROGRESS, "done": 2, "total": 2})
-        assert attached.jobs == (2, 2)
+        logger.info("Execute 1 jobs...", extra=begun)
+        assert list(attached.at_work) == [99]
     finally:
         logger.removeFilter(attached)
         logger.setLevel(logging.NOTSET)

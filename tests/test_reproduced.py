@@ -76,7 +76,7 @@ def test_every_link_leads_somewhere(name):
 def test_accept_writes_the_page(layout):
     text = (layout.root / "REPRODUCED.md").read_text()
     assert text == reproduced.page(reproduced.read(layout.root))
-    assert "| [A tiny paper](#mini) |" in text and "Accepted: 1 tables and figures at scale smoke." in text
+    assert "| [A tiny paper](#mini) |" in text and "Accepted: 1 table or figure at scale smoke." in text
     link = "[Table 1](published/smoke/tables/mini/table_1.md)"
     assert f"The mean is higher where it was set higher. (section 1, {link})" in section(
         layout.root, "What holds"

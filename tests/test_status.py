@@ -102,7 +102,7 @@ def test_before_its_first_step_a_run_is_expected_by_past_records():
 def test_what_nobody_has_timed_is_said(layout):
     progress(layout, RUNS[0], step=0)
     found = status.read(RUNS, layout, Past({}, {}))
-    assert found.unknown == 4 and found.end(2) == "about 0 s left + 4 runs never timed before"
+    assert found.unknown == 4 and found.end(2) == "4 runs never timed before left"
 
 
 def test_bar_and_end():
@@ -112,6 +112,18 @@ def test_bar_and_end():
     assert Status(0, (), 0, 0.0, 0).bar(8) == "█" * 8
     assert Status(4, (), 0, 0.0, 0).end(2) == "complete"
     assert Status(3, (), 1, 60.0, 0).end(0) == "about 60 s left"
+    assert Status(1, (), 3, 60.0, 1).end(1) == "about 60 s left + 1 run never timed before"
+    assert Status(4, (), 0, 0.0, 0, jobs=3).end(2) == "tables and figures left"
+
+
+def test_a_record_that_will_be_made_again_is_not_done(layout):
+    done(layout, RUNS[0])
+    done(layout, RUNS[1])
+    old = status.stamps(RUNS[:1], layout)
+    assert list(old) == [RUNS[0].id]
+    found = status.read(RUNS, layout, past(100.0), old)
+    assert (found.done, found.left) == (1, 3)
+    assert status.read(RUNS, layout, past(100.0), {RUNS[0].id: old[RUNS[0].id] - 1}).done == 2
 
 
 def test_the_text(layout):

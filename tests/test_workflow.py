@@ -2,12 +2,17 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import tiny
+
+from harness.campaign import INTERRUPTED
 
 SMALL = tiny.EXPERIMENTS.replace("seeds: [0, 1, 2]", "seeds: [0]")
 HIGH, LOW = (
@@ -15,16 +20,31 @@ HIGH, LOW = (
 )
 
 
-def campaign(root: Path, *words: str, code: int = 0) -> str:
-    """What it tells on the screen."""
+def start(root: Path, *words: str) -> subprocess.Popen:
+    """A campaign in a process group of its own, which hears Ctrl-C whoever started the tests."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     left_out = ("NAS_DATA", "PYTHONPATH", "SNAKEMAKE_PROFILE")
     env = {k: v for k, v in os.environ.items() if k not in left_out}
     env |= {"PATH": path, "OMP_NUM_THREADS": "1", "NAS_CACHE": str(root / "cache")}
-    command = [sys.executable, "-m", "snakemake", *(words or ["mini_table_1"])]
-    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=240)
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stderr + done.stdout
+    command = [sys.executable, "-m", "snakemake", *words]
+    return subprocess.Popen(
+        command,
+        cwd=root,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def campaign(root: Path, *words: str, code: int = 0) -> str:
+    """What it tells on the screen."""
+    done = start(root, *(words or ["mini_table_1"]))
+    told = done.communicate(timeout=240)[0]
+    assert done.returncode == code, told
+    return told
 
 
 def record(root: Path, run: str) -> Path:
@@ -36,9 +56,57 @@ def whole(tmp_path_factory) -> Path:
     """A campaign that nothing has disturbed."""
     root = tiny.checkout(tmp_path_factory.mktemp("whole"), EXPERIMENTS=SMALL)
     told = campaign(root, "all")
-    assert "4/4 runs, complete" in told and "refused" not in told
+    assert "4/4 runs, complete, 8/8 jobs" in told and "refused" not in told
     assert (root / "results/smoke/report/index.html").is_file()
     return root
+
+
+def test_the_display_counts_what_this_command_needs(whole):
+    """One run of the project's four is asked for; its old record is none that this command made."""
+    told = campaign(whole, f"results/smoke/runs/{LOW[0]}/run.json", "--force")
+    first, *_, last = re.findall(r"^smoke .*$", told, re.M)
+    assert " 0/1 runs, about " in first and ", 0/1 jobs, " in first
+    assert " 1/1 runs, complete, 1/1 jobs, " in last
+
+
+def test_an_interrupt_is_clean_and_the_same_command_goes_on(tmp_path):
+    """Ctrl-C reaches every process of the command; one run is done, one waits for a file."""
+    wait = "    import pathlib, time\n    while config.shift and not pathlib.Path('go').exists():\n"
+    slow = tiny.MODULE.replace("    truth = run", f"{wait}        time.sleep(0.05)\n    truth = run", 1)
+    root = tiny.checkout(tmp_path, EXPERIMENTS=SMALL, MODULE=slow)
+    started = start(root, "mini_table_1")
+    waiting = [root / "results/smoke/log/runs" / f"{run}.log" for run in HIGH]
+    while started.poll() is None and not any(log.exists() for log in waiting):
+        time.sleep(0.05)
+    time.sleep(1)
+    os.killpg(started.pid, signal.SIGINT)
+    told = started.communicate(timeout=60)[0]
+    assert started.returncode == 1
+    assert told.rstrip().splitlines().count(f"snakemake: {INTERRUPTED}") == 1
+    assert "Traceback" not in told and "WorkflowError" not in told and "failed" not in told
+    with pytest.raises(ProcessLookupError):
+        os.killpg(started.pid, 0)  # none of its processes is left
+    assert not any(record(root, run).exists() for run in HIGH)
+    (root / "go").touch()
+    assert "4/4 runs, complete" in campaign(root)
+
+
+def test_an_interrupt_while_jobs_are_planned_is_one_sentence(tmp_path):
+    """The YAML is a pipe that gives nothing: planning waits for it."""
+    root = tiny.checkout(tmp_path)
+    pipe = root / "tables/mini/table_1.yaml"
+    pipe.unlink()
+    os.mkfifo(pipe)
+    started, end = start(root, "mini_table_1"), None
+    while end is None and started.poll() is None:
+        time.sleep(0.05)
+        with suppress(OSError):  # nobody reads yet
+            end = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    os.killpg(started.pid, signal.SIGINT)
+    told = started.communicate(timeout=60)[0]
+    os.close(end)
+    assert told.splitlines()[-1] == f"snakemake: {INTERRUPTED}" and "Traceback" not in told
+    assert started.returncode == -signal.SIGINT and not (root / "results").exists()
 
 
 @pytest.mark.parametrize("target", ["all", "mini_table_1", "check", "report"])
