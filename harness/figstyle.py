@@ -19,7 +19,7 @@ BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "
 BLACK, GREY, RULE = "#222222", "#888888", "#BBBBBB"
 # The same thing has the same colour in every figure of every paper; a name that is missing here is an error.
 COLOURS = {"oracle": BLACK, "#params": GREY, "12 epochs": BLUE}
-COLOURS |= {"d_opt": GREEN, "pruned": BLUE, "full": ORANGE}
+COLOURS |= {"d_opt": GREEN, "pruned": BLUE, "full": PURPLE}  # of LDNs, as LDN-95 and LDN-full are
 COLOURS |= {"q": SKY, "DDN": VERMILION, "LDN-95": BLUE, "LDN-E": GREEN, "LDN-full": PURPLE}
 # Estimators of generalisation, algorithms that train a super-network, and how its parts are fine-tuned.
 COLOURS |= {"SoTL": BLUE, "TLMini": SKY, "ValAcc": VERMILION, "ValAccMini": ORANGE}
@@ -80,6 +80,13 @@ def interval(
     low = low if floor is None else low.clip(lower=floor)
     axes.fill_between(points["x"], low, high, color=colour, alpha=0.15, linewidth=0)
     axes.plot(points["x"], points["value"], color=colour, label=label, **line)
+
+
+def not_run(axes: Axes) -> None:
+    """A panel without runs says so and shows nothing else."""
+    axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes)
+    axes.tick_params(bottom=False, left=False, labelbottom=False, labelleft=False)  # others may share them
+    axes.spines[:].set_visible(False)
 
 
 def save(draw: Callable[[pd.DataFrame, Figure], None], cells: pd.DataFrame, base: Path) -> None:

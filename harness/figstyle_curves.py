@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from harness.figstyle import COLOURS, GREY, WIDE
+from harness.figstyle import COLOURS, GREY, WIDE, not_run
 
 LINES = {"Params": ":", "TLMini": "-", "ValAccMini": "-"}  # their intervals are in the cells only
 
@@ -23,24 +23,27 @@ def four_panels(cells: pd.DataFrame, figure: Figure, names: tuple[str, ...], tit
     figure.legend(handles, labels, loc="outside lower center", ncols=6)
 
 
-def estimators(axes: Axes, cells: pd.DataFrame, names: tuple[str, ...], prefix: str) -> bool:
+def estimators(
+    axes: Axes, cells: pd.DataFrame, names: tuple[str, ...], prefix: str, unit: str = "epoch"
+) -> bool:
     """Rows `<prefix> <x>`; "SoTL, all epochs" is a variant of SoTL, dashed. False where there is nothing."""
     asked = cells[cells["row"].str.fullmatch(rf"{prefix} \d+")]
     asked = asked.assign(x=asked["row"].str.rsplit(" ", n=1).str[-1].astype(int)).sort_values("x")
     mine = asked.dropna(subset=["value"])
     if mine.empty:
-        axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes)
-        axes.set(xticks=[], yticks=[])
+        not_run(axes)
         return False
     for name in names:
         points = mine[mine["column"] == name]
         if len(points):
             _one(axes, points, name)
     axes.set_ylim(max(axes.get_ylim()[0], -1.02), 1.02)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     if mine["x"].nunique() == 1:
         axes.set_xlim(0, 1.05 * asked["x"].max())
-        axes.text(0.04, 0.06, f"only {mine['x'].iloc[0]} at this scale", color=GREY, transform=axes.transAxes)
+        axes.text(
+            0.04, 0.06, f"only {unit} {mine['x'].iloc[0]} at this scale", color=GREY, transform=axes.transAxes
+        )
     return True
 
 
@@ -48,7 +51,10 @@ def _one(axes: Axes, points: pd.DataFrame, name: str) -> None:
     estimator, _, variant = name.partition(", ")
     colour, alone = COLOURS[estimator], len(points) == 1
     line = "--" if variant else LINES.get(estimator, "-")
-    marker = {"marker": "_" if estimator == "Params" else "o", "markersize": 4} if alone else {}
+    if alone and estimator == "Params":  # the same at every epoch
+        axes.axhline(points["value"].iloc[0], color=colour, label=name, linestyle=line, linewidth=1.3)
+        return
+    marker = {"marker": "o", "markersize": 4} if alone else {}
     width = 0.7 if estimator.endswith("Mini") else 1.3
     axes.plot(
         points["x"], points["value"], color=colour, label=name, linestyle=line, linewidth=width, **marker

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLACK, COLOURS, GREY, RULE, band
+from harness.figstyle import BLACK, COLOURS, GREY, RULE, band, not_run
 
 WORDS = {"bias1": "bias D=1", "bias2": "bias D=2", "bias3": "bias D=3"}
 WORDS |= {f"split{epoch}": f"split at {epoch}" for epoch in (125, 175, 200, 400, 500)}
@@ -19,14 +19,13 @@ def remaining(cells: pd.DataFrame) -> pd.DataFrame:
     return points.assign(x=points["row"].astype(int))
 
 
-def curves(axes: Axes, points: pd.DataFrame, prefix: str, methods: tuple[str, ...]) -> None:
-    """The columns `<prefix> <method>`, fewer architectures to the right, beside oracle and #params."""
+def curves(axes: Axes, points: pd.DataFrame, prefix: str, methods: tuple[str, ...]) -> bool:
+    """The columns `<prefix> <method>`, beside oracle and #params, fewer to the right; False without."""
     names = {f"{prefix} {name}".strip(): name for name in (*TRIVIAL, *methods)}
     drawn = points[points["column"].isin(list(names))]
     if drawn.empty:
-        axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes)
-        axes.set(xticks=[], yticks=[])
-        return
+        not_run(axes)
+        return False
     for column, name in names.items():
         mine = drawn[drawn["column"] == column].sort_values("x")
         if name in TRIVIAL:
@@ -35,6 +34,7 @@ def curves(axes: Axes, points: pd.DataFrame, prefix: str, methods: tuple[str, ..
             band(axes, mine, COLOURS[name], WORDS.get(name, name))
     axes.axhline(0, color=RULE, linewidth=0.6, zorder=0)
     log_x(axes, sorted(drawn["x"].unique(), reverse=True))
+    return True
 
 
 def log_x(axes: Axes, there: list[int], labels: int = 7) -> None:
@@ -54,7 +54,8 @@ def note_reliability(axes: Axes, cells: pd.DataFrame) -> None:
     """How well two trainings of the truth agree, where they did the truth themselves."""
     for value in cells.loc[cells["row"] == "reliability", "value"].dropna():
         text = f"the truth's own τ: {value:.2f}"
-        axes.text(0.98, 0.02, text, ha="right", fontsize=6, color=GREY, transform=axes.transAxes)
+        # Low on the left, where all curves start at zero.
+        axes.text(0.02, 0.02, text, fontsize=7, color=GREY, transform=axes.transAxes)
 
 
 def grid(
@@ -70,8 +71,9 @@ def grid(
         row = part.subplots(1, len(spaces), squeeze=False)[0]
         drawn += row.tolist()
         for (prefix, title), axes in zip(spaces.items(), row, strict=True):
-            curves(axes, points, prefix, methods)
-            axes.set(title=title, xlabel="remaining architectures")
+            axes.set_title(title)
+            if curves(axes, points, prefix, methods):
+                axes.set_xlabel("remaining architectures")
         row[0].set_ylabel("improvement")
         full = max((axes.get_legend_handles_labels() for axes in row), key=lambda legend: len(legend[1]))
         part.legend(*full, loc="outside lower center", ncols=legend_columns)

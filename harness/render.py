@@ -8,6 +8,7 @@ import pandas as pd
 
 from harness.artefacts import Artefact
 from harness.marks import MARKS
+from harness.texlayout import CELL, HEAD, LABEL, groups, wrapped
 
 _TEX = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}"}
 _TEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
@@ -51,21 +52,32 @@ def ours(cell: pd.Series, spec: str) -> str:
     if cell["n"] == 0:
         return cell["text"] or "–"
     spread = cell["spread"]
+    if math.isfinite(spread) and (not spec or spec.endswith("g")):
+        spec = _like(spread) or spec
     shown = number(cell["value"], spec)
     return shown if not math.isfinite(spread) else f"{shown} ({number(spread, spec or '.2g')})"
+
+
+def _like(spread: float) -> str:
+    """As many decimals as two digits of the spread have; '' where there is none, or nothing but one."""
+    if not 0 < spread < 1e6:
+        return ""
+    return f",.{max(0, 1 - math.floor(math.log10(spread)))}f"
 
 
 def caption(artefact: Artefact, scale: str, cells: pd.DataFrame, truths: list[str]) -> str:
     """What a reader must know to judge the numbers: scale, n, spread, truth."""
     data = artefact.data
     made = cells[cells["runs"] != ""]
-    parts = [f"{data['where']}: {data['title']}."]
+    where = data["where"]
+    parts = [f"{where[0].upper()}{where[1:]}: {data['title']}."]
     if data.get("caption"):
         parts.append(data["caption"].strip())
     runs = {run for text in made["runs"] for run in text.split()}
     behind = sorted({int(n) for n in made["n"] if n > 0})
     each = f", n = {behind[0]}{f' to {behind[-1]}' if len(behind) > 1 else ''} per number" if behind else ""
-    parts.append(f"Scale {scale}, {len(runs)} run{'s' if len(runs) != 1 else ''}{each}.")
+    made_by = f"{len(runs)} run{'s' if len(runs) != 1 else ''}{_seeds(runs)}"
+    parts.append(f"Scale {scale}, {made_by}{each}.")
     kinds = {
         "sample_sd": "sample standard deviation over runs or repeats",
         "bootstrap": "standard error, bootstrap over architectures",
@@ -76,6 +88,15 @@ def caption(artefact: Artefact, scale: str, cells: pd.DataFrame, truths: list[st
     if truths:
         parts.append(f"Truth: {'; '.join(truths)}.")
     return " ".join(parts)
+
+
+def _seeds(runs: set[str]) -> str:
+    """` (seeds 0 to 2)`, from the names of the runs."""
+    seeds = sorted({int(run.rsplit("/s", 1)[1]) for run in runs})
+    if len(seeds) < 2:
+        return f" (seed {seeds[0]})" if seeds else ""
+    row = seeds == list(range(seeds[0], seeds[-1] + 1))
+    return f" (seeds {f'{seeds[0]} to {seeds[-1]}' if row else ', '.join(map(str, seeds))})"
 
 
 def markdown(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
@@ -99,19 +120,29 @@ def markdown(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
 
 
 def latex(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
-    """A booktabs table that compiles on its own line; paper's number in brackets."""
+    """Booktabs tables, several where one is too wide for a page; the paper's number in brackets."""
 
     def cell(c: pd.Series) -> str:
         paper = f" [{_tex(c['reported'])}]" if c["reported"] else ""
         return f"{_tex(ours(c, format_of(artefact, c)))}{paper} {MARKS[c['verdict']][1]}".strip()
 
     rows, columns, grid = _grid(cells, cell)
-    head = " & ".join(["", *(_tex(c) for c in columns)])
-    body = [" & ".join([_tex(r), *(grid.get((r, c), "") for c in columns)]) + r" \\" for r in rows]
-    lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule"]
-    lines += [head + r" \\", r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\caption{{{_tex(text)}}}", rf"\label{{tab:{artefact.target}}}", r"\end{table}", ""]
-    return "\n".join(lines)
+    heads, names = [_tex(c) for c in columns], [_tex(r) for r in rows]
+    body = [[grid.get((r, c), "") for r in rows] for c in columns]
+    tables = []
+    for group in groups(names, [[head, *cells] for head, cells in zip(heads, body, strict=True)]):
+        first = not tables
+        lines = [r"\begin{table}", r"\centering\footnotesize\setlength{\tabcolsep}{4pt}"]
+        lines += [] if first else [rf"{_tex(artefact.data['where'])}, continued\\[3pt]"]
+        lines += [rf"\begin{{tabular}}{{l{'r' * len(group)}}}", r"\toprule"]
+        lines += [" & ".join(["", *(wrapped(heads[k], HEAD, "r", "b") for k in group)]) + r" \\", r"\midrule"]
+        for i, name in enumerate(names):
+            shown = [wrapped(name, LABEL, "l"), *(wrapped(body[k][i], CELL, "r") for k in group)]
+            lines.append(" & ".join(shown) + r" \\")
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [rf"\caption{{{_tex(text)}}}", rf"\label{{tab:{artefact.target}}}"] if first else []
+        tables += [*lines, r"\end{table}", ""]
+    return "\n".join(tables)
 
 
 def html_table(artefact: Artefact, cells: pd.DataFrame) -> str:

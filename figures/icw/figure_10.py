@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLUE, GREEN, GREY, RULE, VERMILION, WIDE
+from harness.figstyle import BLUE, GREEN, RULE, VERMILION, WIDE, not_run
 from harness.figstyle_pruning import WORDS
 
 METHODS = ("baseline", "bias1", "split400", "split500")
@@ -17,10 +17,9 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     for axes, method in zip(figure.subplots(1, len(METHODS)), METHODS, strict=True):
         _panel(axes, {seed: _numbers(texts.get((method, seed))) for seed in "012"})
         axes.set_title(WORDS.get(method, method))
-        axes.set_xlabel("one prediction, %")
     figure.axes[0].set_ylabel("another's prediction, %")
     drawn = max((axes.get_legend_handles_labels() for axes in figure.axes), key=lambda found: len(found[1]))
-    figure.legend(*drawn, loc="outside lower center", ncols=3, markerscale=4)
+    figure.legend(*drawn, loc="outside lower center", ncols=3, markerscale=3)
 
 
 def _numbers(text: object) -> list[float]:
@@ -30,14 +29,15 @@ def _numbers(text: object) -> list[float]:
 def _panel(axes: Axes, predictions: dict[str, list[float]]) -> None:
     there = [value for found in predictions.values() for value in found]
     if not there:
-        axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes)
-        axes.set(xticks=[], yticks=[], aspect="equal")
+        not_run(axes)
+        axes.set_aspect("equal")
         return
     for (first, second), colour in PAIRS.items():
         x, y = predictions[first], predictions[second]
         if x and y:
             label = f"seeds {first} and {second}"
-            axes.plot(x, y, ".", markersize=2, color=colour, alpha=0.5, label=label)
+            axes.plot(x, y, ".", markersize=2 if len(x) > 100 else 4, color=colour, alpha=0.5, label=label)
+    axes.set_xlabel("one prediction, %")
     ends = (min(there), max(there))
     axes.plot(ends, ends, color=RULE, linewidth=0.6, zorder=0)
     axes.set_aspect("equal")

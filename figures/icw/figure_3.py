@@ -5,6 +5,7 @@ import seaborn
 from matplotlib.figure import Figure
 
 from harness.figstyle import COLOURS, COLUMN, RULE
+from harness.figstyle_pruning import TRIVIAL
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:
@@ -19,6 +20,8 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
             y="value",
             hue="predictor",
             palette=COLOURS,
+            style="predictor",
+            dashes={name: (1, 1.5) if name in TRIVIAL else "" for name in COLOURS},
             marker="o",
             markersize=4,
             errorbar=None,
@@ -28,7 +31,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
         axes.axhline(0, color=RULE, linewidth=0.6, zorder=0)
     top.set_ylabel("improvement")
     top.legend(title=None)
-    bottom.set(ylabel="Kendall's τ-b", xlabel="remaining networks", xscale="log")
+    bottom.set(ylabel="Kendall's τ-b", xlabel="remaining architectures", xscale="log")
     bottom.set_xticks(ticks := [64, 40, 25, 16, 10], [str(t) for t in ticks])
     bottom.minorticks_off()
     bottom.invert_xaxis()

@@ -4,18 +4,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLOURS, GREY, WIDE
+from harness.figstyle import COLOURS, GREY, WIDE, not_run
 
 SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
 SERIES = ("DDN", "LDN-95", "LDN-full")
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:
-    figure.set_size_inches(WIDE, 7.0)
-    panels = figure.subplots(3, 3, sharex=True, sharey=True)
     table = cells.pivot(index="row", columns="column", values="value")
+    run = [row.split(" ")[0] for row in table.dropna(how="all").index]
+    there = {name: title for name, title in SETS.items() if name in run} or SETS
+    figure.set_size_inches(WIDE, 0.7 + 2.1 * len(there))
+    panels = figure.subplots(len(there), 3, sharex=True, sharey=True, squeeze=False)
     labels = cells[cells["column"] == "data"].set_index("row")["text"]
-    for i, (name, title) in enumerate(SETS.items()):
+    for i, (name, title) in enumerate(there.items()):
         label = labels.get(f"{name} data", "") or title
         panels[i][0].set_ylabel(f"{label}\nfraction correct")
         for axes, series in zip(panels[i], SERIES, strict=True):
@@ -27,14 +29,14 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
 
 
 def _panel(axes: Axes, table: pd.DataFrame, name: str, series: str) -> None:
-    axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.6, linestyle="--")
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
     edges = table[table.index.str.startswith(f"{name} upper edge ")].dropna(subset=[f"{series} accuracy"])
     chosen = table[table.index.str.startswith(f"{name} guo ")].dropna(subset=[f"{series} accuracy"])
     if edges.empty:
         axes.set_title(series)
-        axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY)
+        not_run(axes)
         return
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.6, linestyle="--")
     upper = edges.index.str.split(" ").str[-1].astype(int) / 10
     axes.bar(
         upper - 0.05,

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLACK, BLUE, GREY, ORANGE, WIDE
+from harness.figstyle import BLACK, BLUE, GREY, ORANGE, WIDE, not_run
 
 SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
 SERIES = {  # column → label, colour, style
@@ -25,11 +25,11 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
         mine = cells[cells["set"] == name]
         labels = mine.loc[(mine["column"] == "data") & (mine["text"] != ""), "text"]
         axes.set_title(labels.iloc[0] if len(labels) else title)
-        axes.set_xlabel("D")
         points = mine.dropna(subset=["value"])
         if points.empty:
-            axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes)
-            axes.set_xticks([])
+            not_run(axes)
+            continue
+        axes.set_xlabel("D (maximum depth)")
         for column, (label, colour, style) in SERIES.items():
             line = points[points["column"] == column].sort_values("D")
             if len(line):

@@ -37,11 +37,12 @@ def _posterior(axes: Axes, cells: pd.DataFrame) -> None:
 
 def _scan(axes: Axes, cells: pd.DataFrame) -> None:
     chosen = _of(cells, "d_opt", "D")
-    depth = band(axes, chosen, COLOURS["d_opt"], "d_opt")
+    depth = band(axes, chosen, COLOURS["d_opt"], "$d_{opt}$")
     deepest = chosen["x"].max()
     axes.plot([0, deepest], [0, deepest], color=RULE, linewidth=0.6, linestyle=":", zorder=0)
-    axes.set(xlabel="D (max depth)", ylabel="d (no. active blocks)", xlim=(0, deepest), ylim=(0, deepest))
-    line = band(_twin(axes), _of(cells, "LDN", "D"), COLOURS["pruned"], "test probability, pruned")
+    axes.set(xlabel="D (maximum depth)", ylabel="d (no. active blocks)", xlim=(0, deepest), ylim=(0, deepest))
+    pruned = _of(cells, "LDN", "D")
+    line = band(_twin(axes), pruned, COLOURS["pruned"], "LDN, pruned: test probability", linestyle="--")
     axes.legend(handles=[depth, line], ncols=2, **_ABOVE)
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLOURS, GREY, WIDE
+from harness.figstyle import COLOURS, GREY, WIDE, not_run
 
 SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
 
@@ -19,15 +19,16 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
         label = mine.loc[mine["column"] == "data", "text"]
         title = label.iloc[0] if len(label) and label.iloc[0] else title
         axes.set_title(title)
-        axes.set_xlabel("d")
         if mine["value"].notna().any():
+            axes.set_xlabel("d (no. active blocks)")
             right = _panel(axes, mine.dropna(subset=["value"]), title)
+            bars = axes.patches[0]
             handles, labels = right.get_legend_handles_labels()
+            handles, labels = [bars, *handles], ["q(d) of the LDN", *labels]
         else:
-            axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes)
-            axes.set(xticks=[], yticks=[])
+            not_run(axes)
     panels[0].set_ylabel("q(d)")
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
 
 
 def _panel(axes: Axes, mine: pd.DataFrame, title: str) -> Axes:
@@ -64,7 +65,7 @@ def _panel(axes: Axes, mine: pd.DataFrame, title: str) -> Axes:
     # Networks without blocks are far below all others and would flatten them.
     shown = points.loc[points["rest"] != "DDN 0", "value"].tolist() + [likelihood]
     room = max(max(shown) - min(shown), 0.01)
-    right.set_ylim(min(shown) - 0.5 * room, max(shown) + 0.5 * room)
+    right.set_ylim(min(shown) - 0.5 * room, min(max(shown) + 0.5 * room, 1))
     axes.set_title(f"{title}\n$d_{{opt}}$ = {d_opt:.3g}")
     right.set_ylabel("mean probability (test)")
     return right

@@ -2,6 +2,7 @@
 
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from harness.figstyle import COLOURS, WIDE, band
 
@@ -19,6 +20,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
             band(top, mine[mine["column"] == name], COLOURS[name], name, linestyle=look)
         band(bottom, mine[mine["column"] == "d_opt"], COLOURS["d_opt"], "d_opt")
         bottom.set_xlabel(label)
+        bottom.yaxis.set_major_locator(MaxNLocator(integer=True))
     grid[0, 0].set_ylabel("test probability")
     grid[0, 0].legend()
-    grid[1, 0].set_ylabel("d (no. active blocks)")
+    grid[1, 0].set_ylabel("$d_{opt}$ (no. active blocks)")

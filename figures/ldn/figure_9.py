@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLOURS, GREY, WIDE
+from harness.figstyle import COLOURS, WIDE, not_run
 
 SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
 ROWS = [  # quantity, series, axis label
@@ -31,11 +31,14 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
             _panel(axes, mine, quantity, series)
             if i == 0:
                 axes.set_ylabel(label)
-        panels[-1][i].set_xlabel("D")
-    for row in panels:
-        drawn = next((axes for axes in row if axes.get_legend_handles_labels()[1]), None)
-        if drawn is not None:
-            drawn.legend()
+        if len(mine.dropna(subset=["value"])):
+            panels[-1][i].set_xlabel("D (maximum depth)")
+    drawn = {}
+    for axes in panels.flat:
+        handles, names = axes.get_legend_handles_labels()
+        drawn |= dict(zip(names, handles, strict=True))
+    there = [name for name in STYLES if name in drawn]
+    figure.legend([drawn[name] for name in there], there, loc="outside lower center", ncols=4)
 
 
 def _panel(axes: Axes, mine: pd.DataFrame, quantity: str, series: tuple[str, ...]) -> None:
@@ -57,5 +60,4 @@ def _panel(axes: Axes, mine: pd.DataFrame, quantity: str, series: tuple[str, ...
                 label=name,
             )
     if not drawn:
-        axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes)
-        axes.set_yticks([])
+        not_run(axes)

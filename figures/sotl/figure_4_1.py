@@ -19,13 +19,19 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
         top.set_title(title)
         lines(top, cells, prefix, "")
         lines(bottom, cells, prefix, "rate, ")
-        bottom.set(yscale="log", xlabel="epoch")
+        bottom.set(yscale="log" if _spans_decade(bottom) else "linear", xlabel="epoch")
         bottom.xaxis.set(major_formatter=ScalarFormatter(), minor_locator=NullLocator())
         bottom.set_xticks([epoch for epoch in EPOCHS if epoch <= max(bottom.dataLim.x1, 1)])
-    panels[0, 0].set_ylabel("test accuracy (%)")
+    panels[0, 0].set_ylabel("test accuracy, %")
     panels[1, 0].set_ylabel("learning rate")
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5)
+
+
+def _spans_decade(axes: Axes) -> bool:
+    """Less has no powers of ten to label a logarithmic axis with."""
+    rates = [rate for line in axes.lines for rate in line.get_ydata()]
+    return bool(rates) and max(rates) > 10 * min(rates)
 
 
 def lines(axes: Axes, cells: pd.DataFrame, prefix: str, quantity: str) -> None:

@@ -21,10 +21,12 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     for axes, (name, title) in zip(figure.subplots(2, 2, sharey=True).flat, PANELS.items(), strict=True):
         axes.axhspan(3, 4, color=RULE, alpha=0.4, linewidth=0)
         for start in STARTS:
+            name_of = {-1: "from below 3", 3: "from 3", 4: "from above"}.get(start)
             colour = BLACK if start == 3 else BLUE if start < 3 else VERMILION
             points = mine[mine["column"] == f"{name} from {start}"]
-            interval(axes, points, colour, linewidth=0.9)
+            interval(axes, points, colour, name_of, linewidth=0.9)
         axes.set(title=title, ylim=(-1.3, 8.3))
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     for axes in figure.axes[2:]:
         axes.set_xlabel("updates of MaxDeg (25 steps each)")
     for axes in figure.axes[::2]:

@@ -9,8 +9,8 @@ NAMES = ("SoTL", "SoTL, all epochs", "TLMini", "ValAcc", "ValAccMini", "Params")
 PANELS = {
     "a": "a) 200 epochs, the benchmark's trainings",
     "b": "b) 12 epochs, the benchmark's trainings",
-    "own a": "a) start of a long schedule, our trainings",
-    "own b": "b) a short schedule, our trainings",
+    "own a": "own a) start of a long schedule, our trainings",
+    "own b": "own b) a short schedule, our trainings",
 }
 
 

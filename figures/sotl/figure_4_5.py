@@ -9,8 +9,8 @@ NAMES = ("SoTL", "SoTL, all epochs", "TLMini", "ValAcc", "ValAccMini", "Params")
 PANELS = {
     "a": "a) CIFAR-100, the benchmark's trainings",
     "b": "b) ImageNet16-120, the benchmark's trainings",
-    "own a": "our CIFAR-10 trainings, truth of CIFAR-100",
-    "own b": "our CIFAR-10 trainings, truth of ImageNet16-120",
+    "own a": "own a) CIFAR-10 trainings, truth of CIFAR-100",
+    "own b": "own b) CIFAR-10 trainings, truth of ImageNet16-120",
 }
 
 

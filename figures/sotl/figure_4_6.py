@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLOURS, GREY, WIDE, band
+from harness.figstyle import COLOURS, WIDE, band, not_run
 
 ESTIMATORS = ("SoTL", "TLMini", "ValAcc", "ValAccMini")
 ALGORITHMS = ("SPOS", "FairNAS", "MultiPath", "Reptile", "Metaprox")
@@ -33,4 +33,4 @@ def _panel(axes: Axes, points: pd.DataFrame, series: dict[str, str]) -> None:
     if axes.lines:
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
     else:
-        axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes)
+        not_run(axes)

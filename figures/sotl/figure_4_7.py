@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLOURS, GREY, WIDE, band
+from harness.figstyle import COLOURS, WIDE, band, not_run
 
 SERIES = ("lr 0.01", "lr 0.001", "batch 128", "batch 256")
 LABELS = {"correlation": "Spearman correlation", "top 10": "true accuracy of the top 10, %"}
@@ -23,6 +23,6 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
         if len(params):
             axes.plot(params["x"], params["value"], color=COLOURS["Params"], linestyle=":", label="Params")
         if not axes.lines:
-            axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes)
+            not_run(axes)
         axes.set(xlabel="minibatches of fine-tuning", ylabel=label)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)

@@ -4,29 +4,28 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLOURS, GREY, WIDE, band
+from harness.figstyle import COLOURS, COLUMN, WIDE, band, not_run
 
 SETS = {"imagenet16-120": "ImageNet16-120", "cifar10": "CIFAR-10"}
 LABELS = (
     "true accuracy of\nthe top 10, %",
     "training loss, all",
-    "training loss, best (solid)\nand median (dashed) 10 %",
+    "training loss, best (—)\nand median (- -) 10 %",
 )
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:
-    figure.set_size_inches(WIDE, 5.4)
-    panels = figure.subplots(3, 2, sharex="col")
     points = cells.dropna(subset=["value"]).assign(x=lambda c: c["row"].astype(int))
-    for column, (name, title) in zip(panels.T, SETS.items(), strict=True):
+    there = {name: title for name, title in SETS.items() if points["column"].str.startswith(name).any()}
+    there = there or SETS  # where one was not run the other has the column to itself
+    figure.set_size_inches(WIDE if len(there) > 1 else COLUMN, 5.4)
+    panels = figure.subplots(3, len(there), sharex="col", squeeze=False)
+    for column, (name, title) in zip(panels.T, there.items(), strict=True):
         column[0].set_title(title)
         mine = points[points["column"].str.startswith(name)]
         for axes, lines in zip(column, _lines(name), strict=True):
             if mine.empty:
-                axes.text(
-                    0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes
-                )
-                axes.set(xticks=[], yticks=[])
+                not_run(axes)
             else:
                 _panel(axes, mine, lines)
         column[-1].set_xlabel("minibatches of fine-tuning")

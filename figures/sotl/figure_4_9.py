@@ -19,7 +19,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     handles, labels = [], []
     for axes, (prefix, (title, x)) in zip(panels, PANELS.items(), strict=True):
         axes.set_title(title)
-        if estimators(axes, cells, NAMES, prefix):
+        if estimators(axes, cells, NAMES, prefix, x.removesuffix("s")):
             axes.set_xlabel(x)
             handles, labels = axes.get_legend_handles_labels()
     panels[0].set_ylabel("Spearman correlation")

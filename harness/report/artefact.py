@@ -52,7 +52,8 @@ def _shown(artefact: Artefact, found: dict[str, Path]) -> str:
     if not content:
         return '<p class="absent">Nothing to show yet: no run at this scale has fed this artefact.</p>'
     if content.startswith("<img"):
-        return f'<h4>The figure</h4>\n<div class="figure">{content}</div>'
+        label = f'tabindex="0" role="group" aria-label="{escape(artefact.title)}"'
+        return f'<h4>The figure</h4>\n<div class="figure" {label}>{content}</div>'
     return (
         "<h4>In the paper’s layout</h4>\n"
         f'<div class="layout" tabindex="0" role="group" aria-label="{escape(artefact.title)}">{content}</div>'

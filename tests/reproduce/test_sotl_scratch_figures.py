@@ -48,8 +48,9 @@ def test_a_line_per_estimator_in_its_colour_and_its_interval_behind():
 def test_a_single_point_is_seen_and_an_empty_panel_says_so():
     axes, empty = Figure().subplots(1, 2)
     assert estimators(axes, cells(["a 200"], ["SoTL", "Params"]), ("SoTL", "Params"), "a")
-    assert [line.get_marker() for line in axes.lines] == ["o", "_"]
-    assert axes.texts[0].get_text() == "only 200 at this scale" and axes.get_xlim() == (0, 210)
+    assert [line.get_marker() for line in axes.lines] == ["o", "None"]
+    assert list(axes.lines[1].get_xdata()) == [0, 1]  # Params are the same at every epoch
+    assert axes.texts[0].get_text() == "only epoch 200 at this scale" and axes.get_xlim() == (0, 210)
     assert not estimators(empty, cells(["a 200"], ["SoTL"]).assign(value=np.nan), ("SoTL",), "a")
     assert empty.texts[0].get_text() == "not run at this scale" and not empty.lines
 
