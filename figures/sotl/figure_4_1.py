@@ -8,7 +8,7 @@ from matplotlib.ticker import NullLocator, ScalarFormatter
 from harness.figstyle import COLOURS, WIDE, interval
 
 LENGTHS = ("T = 2", "T = 10", "T = 50", "T = 150", "T = 250")
-PANELS = {"a": "a) perceptron", "b": "b) VGG"}
+PANELS = {"a": "a) perceptron", "b": "b) VGG (below scale paper, a reduced one)"}
 EPOCHS = [1, 2, 5, 10, 20, 50]
 
 

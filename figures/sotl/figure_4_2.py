@@ -33,7 +33,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     sums.set(yscale="log", xlabel="degree k", ylabel="SoTL over 1,000 steps", title="b) all variants")
     sums.legend()
     shown = degrees.loc[degrees["value"] < LOW, "value"]
-    low.set(xlabel="degree k", title="c) the same, where it is low")
+    low.set(xlabel="degree k", title="c) text's data, where it is low")
     low.set_ylim(shown.min() - 1 if len(shown) else 0, LOW)
     for axes in (sums, low):
         axes.axvline(3, color=BLACK, linewidth=0.5, linestyle=":")
