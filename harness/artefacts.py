@@ -10,7 +10,8 @@ from harness.errors import HarnessError
 from harness.experiments import Absence, RunSpec, paper
 from harness.files import ROOT
 from harness.layout import KINDS
-from harness.several import each, expanded, replaced
+from harness.several import each, expanded, over, points, replaced
+from harness.slips import refuse
 from harness.yamlfile import Lines, line_of, nearest, read_with_lines, validate
 
 
@@ -126,6 +127,7 @@ def load(path: Path, root: Path = ROOT) -> Artefact:
     data, lines = read_with_lines(path)
     validate(data, lines, "artefact", path)
     data, lines = expanded(data, lines)
+    refuse(data, lines, path)
     full = f"{path.parent.name}/{path.stem}"
     if data["artefact"] != full:
         raise HarnessError(
@@ -141,18 +143,6 @@ def load(path: Path, root: Path = ROOT) -> Artefact:
     artefact = Artefact(full, kind, path, data, tuple(_cells(data)))
     _check_names(artefact, lines, root)
     return artefact
-
-
-def over(several: list[dict[str, Any]]) -> list[Any]:
-    """What a trend runs over: a list, or with `each` one side per combination."""
-    there = several[0].get("over", [])
-    is_list = isinstance(there, list) and all(isinstance(side, list | dict) for side in there)
-    return there if is_list else [one["over"] for one in several]
-
-
-def points(side: Any) -> list[list[Any]]:
-    """The cells that one side of a claim's test is made of; a number is made of none."""
-    return side["gap"] if isinstance(side, dict) else [side] if isinstance(side, list) else []
 
 
 def _cells(data: dict[str, Any]) -> list[Cell]:
@@ -214,12 +204,12 @@ def _check_names(artefact: Artefact, lines: Lines, root: Path) -> None:
                 raise wrong((*at, str(column)), "reported column", str(column), columns)
     written = [((key, i), line) for key in ("rows", "columns") for i, line in enumerate(data[key])]
     written.append((("cells",), data.get("cells", {})))
-    for at, line in written:
-        k = line.get("k", 1)
-        if not (isinstance(k, int) and k >= 1 or 0 < k < 1):
+    for cell in artefact.cells:
+        if not {"experiment", "absent"} & cell.select.keys():
+            line = line_of(lines, ("reported", "numbers", cell.row, cell.column))
             raise HarnessError(
-                f"{path}, line {line_of(lines, (*at, 'k'))}: k is {k}: write how many architectures, or a"
-                " share of them below 1"
+                f"{path}, line {line}: {cell.row} / {cell.column} is printed and is of no experiment: add"
+                " 'experiment', or 'absent' with the reason"
             )
     experiments = paper(artefact.paper, root).experiments
     there = {

@@ -6,6 +6,7 @@ Snakemake's own lock survives a kill -9 and then stops the next campaign; a kern
 import fcntl
 import logging
 import os
+import shutil
 import sys
 import threading
 import time
@@ -17,10 +18,12 @@ from typing import IO, Any
 from harness import plan, status
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
+from harness.files import refused
 from harness.layout import Layout, scale_rank
 from harness.record import refuse_broken
 from harness.yamlfile import nearest
 
+FULL = 1 << 20  # bytes: with less than this left, a job of this project fails
 _held: list[IO[str]] = []  # open for as long as the process lives: closing it would release the lock
 
 
@@ -54,8 +57,11 @@ def is_asked_for(words: Sequence[str] | None = None) -> bool:
 
 def hold(layout: Layout) -> None:
     """Refuse to start while another campaign works in the same results folder."""
-    layout.results.mkdir(parents=True, exist_ok=True)
-    file = (layout.results / ".campaign").open("a+")
+    try:
+        layout.results.mkdir(parents=True, exist_ok=True)
+        file = (layout.results / ".campaign").open("a+")
+    except OSError as error:
+        raise refused(error) from None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -65,10 +71,13 @@ def hold(layout: Layout) -> None:
             f"another campaign (process {other}) works in {layout.results}:"
             " wait for it, stop it, or use another checkout"
         ) from None
-    file.truncate(0)
-    file.write(str(os.getpid()))
-    file.flush()
     _held.append(file)
+    try:
+        os.ftruncate(file.fileno(), 0)
+        os.write(file.fileno(), str(os.getpid()).encode())  # a buffer would fail once more at exit
+    except OSError as error:
+        error.filename = file.name
+        raise refused(error) from None
 
 
 INTERRUPTED = "interrupted; the same command goes on where it stopped"
@@ -89,7 +98,11 @@ def answer_ctrl_c() -> None:
 
 def set_broken_aside(runs: Sequence[RunSpec], layout: Layout) -> None:
     """Broken records are named and renamed, so that Snakemake finds them missing and runs them again."""
-    for line in refuse_broken([layout.run_folder(run.id) for run in runs]):
+    try:
+        told = refuse_broken([layout.run_folder(run.id) for run in runs])
+    except OSError as error:
+        raise refused(error) from None
+    for line in told:
         print(f"refused: {line}", file=sys.stderr)
 
 
@@ -194,11 +207,18 @@ def _failure(record: logging.LogRecord) -> str:
     for path in map(Path, list(record.log or [])):
         if path.is_file():
             lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            said = lines[-1] if lines else ""
+            said = lines[-1] if lines else _silenced(path)
     if record.rule_name == "check":  # its changes are on the screen already
         return "failed: check"
     command = (record.shellcmd or record.rule_name).split(" > ")[0].strip()
     return f"failed: {said or 'without a word'}\n        again: {command}"
+
+
+def _silenced(log: Path) -> str:
+    """Why a job that failed could not even say so: its log is on the disk that is full."""
+    if shutil.disk_usage(log).free >= FULL:
+        return ""
+    return f"there is no room on the disk of {log.parent}: make room; nothing finished is lost"
 
 
 def attach(runs: Sequence[RunSpec], layout: Layout, cores: int) -> Display:

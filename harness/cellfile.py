@@ -1,6 +1,7 @@
 """Reading cells.csv and claims.csv back, without what it takes to make them."""
 
 import csv
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,9 +43,14 @@ def claims(path: Path) -> list[dict[str, str]]:
 
 
 def _lines(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        lines = list(reader)
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        raise _damaged(path, "it is no text") from None
+    if not text.endswith("\n"):
+        raise _damaged(path, "it ends in the middle of a line")
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    lines = list(reader)
     for number, line in enumerate(lines, 2):
         if None in line or None in line.values():  # a conflict of git's, a line cut short
             raise _damaged(path, f"record {number} has more or fewer fields than the heading")

@@ -11,13 +11,13 @@ import pandas as pd
 
 from harness.artefacts import Artefact, Cell, absence, runs_of, truth_runs
 from harness.errors import HarnessError
-from harness.expect import Context, Verdict, is_number, judge, judge_text, parse
+from harness.expect import Context, Reported, Verdict, is_number, judge, judge_text, parse
 from harness.experiments import RunSpec
 from harness.files import ROOT
 from harness.joined import with_truth
 from harness.layout import scale_rank
 from harness.pairs import of_pairs
-from harness.reductions import NEEDS, statistic
+from harness.reductions import NEEDS, OVER_PAIRS, statistic
 from harness.stats import Estimate, exact, of_population, of_runs, of_units
 from harness.tables import Tables
 
@@ -88,11 +88,13 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     if cell.select.get("reduce") == "text":
         text = str(_single(_column(rows, cell, runs, where), where))
         verdict = judge_text(text, cell.reported) if cell.reported else Verdict("")
-        return Filled(cell.row, cell.column, None, text, cell.reported, _excused(cell, text, verdict), names)
+        return Filled(
+            cell.row, cell.column, None, text, cell.reported, _excused(cell, text, verdict, where), names
+        )
     estimate = reduce(rows, cell, runs, context, where)
     verdict = Verdict("")
     if cell.reported is not None:
-        verdict = judge(estimate, parse(cell.reported), context)
+        verdict = judge(estimate, _parsed(cell.reported, where), context)
         needed = select.get("comparable_from", artefact.data.get("comparable_from", "smoke"))
         if scale_rank(scale) < scale_rank(needed):
             reason = f": {select['because']}" if "because" in select else ""
@@ -102,25 +104,32 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     drawn = ""
     if "drawn" in cell.select:  # of the first run; a drawing shows one, the number beside it is of all
         drawn = str(_single(_frame(rows, cell, runs[:1], where)[cell.select["drawn"]], where))
-    verdict, found_by = _excused(cell, estimate, verdict), tuple(run.id for run in truths)
+    verdict, found_by = _excused(cell, estimate, verdict, where), tuple(run.id for run in truths)
     return Filled(cell.row, cell.column, estimate, drawn, cell.reported, verdict, names, found_by)
 
 
-def _excused(cell: Cell, ours: Estimate | str, verdict: Verdict) -> Verdict:
+def _parsed(text: str, where: str) -> Reported:
+    try:
+        return parse(text)
+    except HarnessError as error:
+        raise HarnessError(f"{where}: {error}") from None
+
+
+def _excused(cell: Cell, ours: Estimate | str, verdict: Verdict, where: str) -> Verdict:
     """A difference is the paper's issue only where ours is what the numbered deviation results in."""
     select = cell.select
     if verdict.word != "differs" or "paper_issue" not in select:
         return verdict
     gives = str(select.get("gives", ""))
-    same = judge_text(ours, gives).word == "match" if isinstance(ours, str) else _gives(ours, gives)
+    same = judge_text(ours, gives).word == "match" if isinstance(ours, str) else _gives(ours, gives, where)
     if not same:
         instead = f"{select['paper_issue']}; that would give {gives or 'nothing that is stated'}"
         return Verdict("differs", f"{verdict.reason}, not explained by {instead}")
     return Verdict("paper issue", f"{select['paper_issue']} ({verdict.reason})")
 
 
-def _gives(ours: Estimate, gives: str) -> bool:
-    return bool(gives) and parse(gives).rounds_to(ours.value)
+def _gives(ours: Estimate, gives: str, where: str) -> bool:
+    return bool(gives) and _parsed(gives, where).rounds_to(ours.value)
 
 
 def reduce(rows: Tables, cell: Cell, runs: list[RunSpec], context: Context, where: str) -> Estimate:
@@ -152,6 +161,8 @@ def reduce(rows: Tables, cell: Cell, runs: list[RunSpec], context: Context, wher
         return exact(means[0]) if _is_population(rows, select, runs) else of_runs(arrays[0][0])
     one, many = statistic(select, where)
     if select.get("pairs"):
+        if len({len(column) for column, *_ in arrays}) > 1:
+            raise HarnessError(f"{where}: its runs left different numbers of rows: pairs need the same ones")
         return replace(of_pairs(one, [column for column, *_ in arrays]), architectures=which)
     if _is_population(rows, select, runs):
         return of_population(one, arrays, context.units or 200)
@@ -187,6 +198,10 @@ def _frame(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> pd.Data
         there = ", ".join(sorted(rows.frames))
         raise HarnessError(f"{where}: its runs left no table {table!r}; they left {there}")
     kind = cell.select.get("reduce", "mean")
+    if kind == "lowest":
+        raise HarnessError(f"{where}: 'lowest' is for a metric, not for a table: use another way to reduce")
+    if cell.select.get("pairs") and kind not in OVER_PAIRS:
+        raise HarnessError(f"{where}: pairs of runs are compared by {', '.join(OVER_PAIRS)}, not by {kind!r}")
     for key in ("of",) if cell.select.get("pairs") else NEEDS.get(kind, ("of", "against")):
         if key not in cell.select:
             raise HarnessError(f"{where}: to reduce a table by {kind!r} it needs the key {key!r}: add it")

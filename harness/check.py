@@ -68,7 +68,9 @@ def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[
         records = require_fresh(artefact, layout, root)
     except HarnessError as error:
         return [Change(name, "", str(error).split(": make it again")[0].removeprefix(f"{name} "), rerun)]
-    changes = []
+    changes = _broken(name, layout)
+    if changes:
+        return changes
     clocks = {(c.row, c.column) for c in artefact.cells if c.select.get("clock")}
     free = clocks | _free(artefact, layout, records)
     before, after = ({(c["row"], c["column"]): c for c in cellfile.cells(path)} for path in (accepted, ours))
@@ -84,6 +86,41 @@ def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[
     return sorted(changes + _claims(name, layout, find), key=str)
 
 
+def _broken(name: str, layout: Layout) -> list[Change]:
+    """Files of either side that are cut short, with the command that brings each back."""
+    remake = f"python -m harness make {name} --scale {layout.scale}"
+    changes = []
+    for base, suffix, read in (
+        (layout.published, ".cells.csv", cellfile.cells),
+        (layout.published, ".claims.csv", cellfile.claims),
+        (layout.published, ".provenance.json", _read_accepted_runs),
+        (layout.results, ".cells.csv", cellfile.cells),
+        (layout.results, ".claims.csv", cellfile.claims),
+    ):
+        path = artefact_file(base, name, suffix)
+        file = path.relative_to(layout.root).as_posix()
+        try:
+            if path.is_file():
+                read(path)
+        except HarnessError:
+            look = remake if base == layout.results else f"git checkout -- {file}"
+            changes.append(Change(name, "", f"{file} is cut short or was damaged", look))
+    return changes
+
+
+def _read_accepted_runs(path: Path) -> list[dict[str, Any]]:
+    """The runs that an accepted artefact was made of; none where nobody noted them."""
+    if not path.is_file():
+        return []
+    try:
+        runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
+        if all(run["machine"]["processor"] for run in runs):
+            return runs
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise HarnessError(f"{path} is cut short or no provenance: check it out again")
+
+
 def _free(
     artefact: artefacts.Artefact, layout: Layout, records: dict[str, dict[str, Any]]
 ) -> set[tuple[str, str]]:
@@ -91,8 +128,7 @@ def _free(
 
     Training amplifies the last digit, in which processors differ: a single run has no value to be held to.
     """
-    path = artefact_file(layout.published, artefact.name, ".provenance.json")
-    accepted = json.loads(path.read_text(encoding="utf-8"))["runs"] if path.is_file() else []
+    accepted = _read_accepted_runs(artefact_file(layout.published, artefact.name, ".provenance.json"))
     then, now = ({run["machine"]["processor"] for run in runs} for runs in (accepted, records.values()))
     return set() if then <= now and now <= then else {(c.row, c.column) for c in artefact.cells}
 

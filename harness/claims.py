@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from harness.artefacts import Artefact, over, points
+from harness.artefacts import Artefact
 from harness.cells import Filled
 from harness.expect import Verdict, judge_gap, judge_slope, judge_spread, worst
 from harness.layout import scale_rank
-from harness.several import each
+from harness.several import each, over, points
 from harness.stats import Estimate, combined, exact, slope_weights
 
 Estimates = dict[tuple[str, str], Estimate]

@@ -7,6 +7,7 @@ import time
 
 from harness import artefacts, cellfile, experiments, plan, status
 from harness.errors import HarnessError
+from harness.files import refused
 from harness.layout import SCALES, Layout, artefact_file
 
 
@@ -22,6 +23,8 @@ def main(argv: list[str] | None = None) -> None:
     except BrokenPipeError:  # `… | head` closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        sys.exit(f"harness: {refused(error)}")
     except KeyboardInterrupt:
         sys.exit("harness: interrupted; the same command goes on where it stopped")
 

@@ -35,6 +35,12 @@ def execute(spec: RunSpec, layout: Layout, *, threads: int | None = None) -> Pat
                 f" write it or remove it from reproduce/{spec.paper}/experiments.yaml"
             ) from None
         raise
+    for name in ("Config", "run"):
+        if not hasattr(module, name):
+            raise HarnessError(
+                f"{spec.module} has no {name}, so it is no experiment: correct the name or the module of"
+                f" {spec.experiment!r} in reproduce/{spec.paper}/experiments.yaml"
+            )
     config = build(module.Config, spec.config, spec.id)
     device = getattr(config, "device", "cpu")
     _require(device, spec.id)

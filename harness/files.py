@@ -1,5 +1,6 @@
 """Where files are found and how they are written so that a kill loses nothing."""
 
+import errno
 import hashlib
 import os
 import tempfile
@@ -8,6 +9,10 @@ from pathlib import Path
 from harness.errors import HarnessError
 
 ROOT = Path(__file__).resolve().parent.parent
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
+NO_RIGHT += (errno.ENAMETOOLONG, errno.ENOTEMPTY)
 
 
 def cache_dir() -> Path:
@@ -45,17 +50,37 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     """Write whole or not at all: readers and later campaigns never see half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = content.encode() if isinstance(content, str) else content
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = ""
     try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+    except BaseException as error:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):  # a reader knows the file that was meant, not the temporary one
+            error.filename, error.filename2 = str(path), None
         raise
+
+
+def refused(error: OSError) -> HarnessError:
+    """The sentence for a full disk or a place without rights; any other error is raised again: it is ours."""
+    what = error.filename or "the output"
+    if error.errno in NO_ROOM:
+        return HarnessError(
+            f"there is no room to write {what} ({error.strerror}): make room;"
+            " nothing finished is lost, the same command goes on"
+        )
+    if error.errno in NO_RIGHT:
+        return HarnessError(
+            f"{what} cannot be used ({error.strerror}): mend its rights or move away what stands there;"
+            " nothing finished is lost, the same command goes on"
+        )
+    raise error
 
 
 def _umask() -> int:

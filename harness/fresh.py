@@ -28,10 +28,11 @@ def _data(spec: RunSpec) -> str:
         from harness.bench.catalogue import stamp
 
         return stamp(source)
-    if "dataset" in spec.config:
+    dataset = spec.config.get("dataset")
+    if isinstance(dataset, str):
         from harness.data.images import stamp as images
 
-        return images(spec.config["dataset"])
+        return images(dataset)
     return ""
 
 
@@ -70,6 +71,7 @@ def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> dict
         noted = json.loads(_note(artefact.name, layout).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         noted = {}
+    noted = noted if isinstance(noted, dict) else {}
     for what, now in _sources(artefact, records).items():
         if noted.get(what) != now:
             raise HarnessError(f"{artefact.name} was made before its {what} changed: {again}")

@@ -12,7 +12,9 @@ COLUMN = "truth"
 
 def with_truth(rows: Tables, cell: Cell, runs: list[RunSpec], truths: list[RunSpec], where: str) -> Tables:
     """The tables, with the column `truth` in the one that this cell reads."""
-    select, table = cell.select["truth"], cell.select["table"]
+    select, table = cell.select["truth"], cell.select.get("table")
+    if table not in rows.frames:
+        raise HarnessError(f"{where}: its runs left no table {table!r} to look truths up for: mend 'table'")
     by, found = select["by"], _means(rows, select, truths, where)
     there = rows.frames[table]
     only = {c: v for c, v in cell.select.get("only", {}).items() if c in there}
@@ -41,4 +43,7 @@ def _means(rows: Tables, select: dict, truths: list[RunSpec], where: str) -> pd.
     names = [sorted(part[by]) for _, part in theirs.groupby("run")]
     if names[0] != sorted(set(names[0])) or any(other != names[0] for other in names):
         raise HarnessError(f"{where}: the runs of its truth hold different rows, or one of them twice")
-    return pd.to_numeric(theirs[of]).groupby(theirs[by]).mean()
+    try:
+        return pd.to_numeric(theirs[of]).groupby(theirs[by]).mean()
+    except (ValueError, TypeError):
+        raise HarnessError(f"{where}: its truth's runs left no numbers in {of!r} of {table!r}") from None

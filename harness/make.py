@@ -1,6 +1,7 @@
 """One artefact from its runs: rows, cells, claims, renderings."""
 
 import importlib.util
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -45,7 +46,10 @@ def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
         from harness import figstyle
 
         base = artefact_file(layout.results, artefact.name, ".png").with_suffix("")
-        figstyle.save(_drawing(artefact), frame, base)
+        try:
+            figstyle.save(_drawing(artefact), frame, base)
+        except (LookupError, ValueError, TypeError, AttributeError) as error:
+            raise HarnessError(_where_drawing_fails(artefact, error)) from error
     fresh.note_made(artefact, records, layout)  # last: an artefact that was made in part is not fresh
 
 
@@ -72,6 +76,18 @@ def _drawing(artefact: Artefact) -> Callable[..., None]:
     if not hasattr(module, "draw"):
         raise HarnessError(f"{artefact.drawing} has no function draw(cells, figure): write it")
     return module.draw
+
+
+def _where_drawing_fails(artefact: Artefact, error: Exception) -> str:
+    """Its line and what Python says there: mostly a row or column that the YAML calls otherwise."""
+    place = artefact.drawing.name
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == str(artefact.drawing):
+            place = f"{artefact.drawing}, line {frame.lineno}"
+    said = " ".join(str(error).split())[:200]
+    return (
+        f"{place}: cannot draw these cells ({type(error).__name__}: {said}): mend it or {artefact.path.name}"
+    )
 
 
 def _load(path: Path) -> ModuleType:

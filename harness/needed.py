@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from harness.artefacts import Artefact, over, points
+from harness.artefacts import Artefact
 from harness.cells import column_spans, context_of
 from harness.expect import MIN_RUNS, judge, parse
-from harness.several import each
+from harness.several import each, over, points
 from harness.stats import Estimate, quantile
 
 MOST = 1000  # more runs than this nobody will do

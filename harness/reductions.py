@@ -18,6 +18,7 @@ OVER_UNITS: dict[str, Statistic] = {
     "pearson": (ranking.pearson, None),
     "partial_spearman": (ranking.partial_spearman, resampled.partial_spearman),
 }
+OVER_PAIRS = ("spearman", "kendall", "pearson")  # how far two runs agree
 # What a way to reduce a table needs; all others need `of` and `against`.
 NEEDS = {kind: ("of",) for kind in ("lookup", "text", "total", "mean")}
 NEEDS |= {"quantile": ("of", "q"), "partial_spearman": ("of", "against", "given")}

@@ -47,3 +47,15 @@ def replaced(value: Any, words: dict[str, Any]) -> Any:
         for word, text in words.items():
             value = value.replace(f"{{{word}}}", str(text))
     return value
+
+
+def over(several: list[dict[str, Any]]) -> list[Any]:
+    """What a trend runs over: a list, or with `each` one side per combination."""
+    there = several[0].get("over", [])
+    is_list = isinstance(there, list) and all(isinstance(side, list | dict) for side in there)
+    return there if is_list else [one["over"] for one in several]
+
+
+def points(side: Any) -> list[list[Any]]:
+    """The cells that one side of a claim's test is made of; a number is made of none."""
+    return side["gap"] if isinstance(side, dict) else [side] if isinstance(side, list) else []

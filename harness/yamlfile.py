@@ -1,6 +1,7 @@
 """YAML whose mistakes are told by file, line and the nearest valid key."""
 
 import difflib
+import math
 import re
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,8 @@ from harness.files import ROOT
 
 SCHEMAS = ROOT / "config" / "schema"
 Lines = dict[tuple, int]
+MOST = 30  # names in one sentence
+LARGEST = 100_000  # keys and items of a file, with what its aliases stand for
 
 
 class _Readable:
@@ -57,6 +60,8 @@ def read_with_lines(path: Path) -> tuple[Any, Lines]:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise HarnessError(f"{path} does not exist: create it or correct the name") from None
+    except OSError as error:
+        raise HarnessError(f"{path} cannot be read ({error.strerror}): mend its rights") from None
     except UnicodeDecodeError as error:
         raise HarnessError(f"{path} is not UTF-8 text (byte {error.start}): save it as UTF-8") from None
     lines: Lines = {(): 1}
@@ -95,6 +100,8 @@ def _composed(text: str) -> tuple[Any, Any]:
 
 
 def _mark(node: Any, at: tuple, lines: Lines, path: Path) -> None:
+    if len(lines) > LARGEST:
+        raise HarnessError(f"{path}, line {node.start_mark.line + 1}: aliases multiply: write less of them")
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             line = key.start_mark.line + 1
@@ -123,10 +130,19 @@ def line_of(lines: Lines, at: tuple) -> int:
 
 
 def nearest(word: str, words: Any) -> str:
-    """'; did you mean …' for a wrong key, or the list of what there is."""
-    words = [str(w) for w in words]
+    """'; did you mean …' for a wrong key, or the list of what there is, unless it is too long to help."""
+    words = sorted(str(w) for w in words)
     close = difflib.get_close_matches(str(word), words, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"use one of {', '.join(sorted(words))}"
+    if close:
+        return f"did you mean {close[0]!r}?"
+    more = f" (and {len(words) - MOST} more)" if len(words) > MOST else ""
+    return f"use one of {', '.join(words[:MOST])}{more}"
+
+
+def _short(text: str) -> str:
+    """On one line, and without the middle of what nobody would read."""
+    text = " ".join(text.split())
+    return text if len(text) <= 200 else f"{text[:100]} … {text[-90:]}"
 
 
 @cache
@@ -136,8 +152,26 @@ def _validator(schema: str) -> Any:
     return Draft202012Validator(yaml.safe_load((SCHEMAS / f"{schema}.yaml").read_text(encoding="utf-8")))
 
 
+def _plain(data: Any, at: tuple = ()) -> tuple[tuple, str] | None:
+    """The first value that is no text, finite number, yes or no, and what is wrong with it."""
+    if isinstance(data, dict | list):
+        inside = data.items() if isinstance(data, dict) else enumerate(data)
+        return next((found for key, value in inside if (found := _plain(value, (*at, key)))), None)
+    if isinstance(data, int | float):
+        try:
+            finite = math.isfinite(data)
+        except OverflowError:  # a whole number that no float can hold
+            finite = False
+        return None if finite else (at, "is no finite number: write one, or quote it if it is text")
+    known = data is None or isinstance(data, str)
+    return None if known else (at, f"is a {type(data).__name__}: quote it if it is text")
+
+
 def validate(data: Any, lines: Lines, schema: str, path: Path) -> None:
     """The first mistake of a file against its JSON schema, as one sentence."""
+    if odd := _plain(data):
+        at, what = odd
+        raise HarnessError(f"{path}, line {line_of(lines, at)}: {_short('.'.join(map(str, at)))} {what}")
     errors = sorted(_validator(schema).iter_errors(data), key=lambda e: (len(e.path), str(e.path)))
     if not errors:
         return
@@ -147,7 +181,7 @@ def validate(data: Any, lines: Lines, schema: str, path: Path) -> None:
     at = tuple(error.absolute_path)
     if "propertyNames" in error.absolute_schema_path:  # it is the key itself that is wrong
         at = (*at, error.instance)
-    place = ".".join(str(p) for p in at) or "the file"
+    place = _short(".".join(str(p) for p in at)) or "the file"
     if error.validator == "additionalProperties":
         known = error.schema.get("properties", {})
         wrong = next(k for k in error.instance if k not in known)
@@ -161,4 +195,4 @@ def validate(data: Any, lines: Lines, schema: str, path: Path) -> None:
         raise HarnessError(
             f"{path}, line {line_of(lines, at)}: {place} is {error.instance!r}, which does not exist: {hint}"
         )
-    raise HarnessError(f"{path}, line {line_of(lines, at)}: {place}: {error.message[:200]}")
+    raise HarnessError(f"{path}, line {line_of(lines, at)}: {place}: {_short(error.message)}")

@@ -4,9 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+settings.register_profile("here", deadline=None)  # on a busy machine an example may take its time
+settings.load_profile("here")
 if "NAS_DATA" not in os.environ and (ROOT.parent / "shared" / "data").is_dir():
     os.environ["NAS_DATA"] = str(ROOT.parent / "shared" / "data")
 

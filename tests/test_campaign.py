@@ -227,6 +227,17 @@ def test_it_ends_with_a_line_and_the_failed_commands(display, tmp_path):
     assert "a warning" not in text and "report" in text and "\r" not in text
 
 
+@pytest.mark.parametrize("free", [0, 1 << 40])
+def test_a_job_that_a_full_disk_has_silenced(display, tmp_path, monkeypatch, free):
+    """Its log is on that disk too."""
+    (log := tmp_path / "run.log").touch()
+    monkeypatch.setattr(campaign.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    failed = {"event": LogEvent.JOB_ERROR, "rule_name": "run", "log": [str(log)], "shellcmd": "some command"}
+    display.filter(event(logging.ERROR, "Error in rule run", **failed))
+    said = f"there is no room on the disk of {tmp_path}" if not free else "without a word"
+    assert display.failed[0].startswith(f"failed: {said}")
+
+
 def test_on_a_terminal_it_redraws_one_line(display, monkeypatch):
     monkeypatch.setattr(display, "live", True)
     monkeypatch.setattr(Terminal, "fileno", lambda self: 2)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,10 @@ from pathlib import Path
 import pytest
 import tiny
 
+from harness import artefacts
+from harness.accept import accept
 from harness.campaign import INTERRUPTED
+from harness.layout import Layout
 
 SMALL = tiny.EXPERIMENTS.replace("seeds: [0, 1, 2]", "seeds: [0]")
 HIGH, LOW = (
@@ -20,12 +24,13 @@ HIGH, LOW = (
 )
 
 
-def start(root: Path, *words: str) -> subprocess.Popen:
+def start(root: Path, *words: str, **changed: str) -> subprocess.Popen:
     """A campaign in a process group of its own, which hears Ctrl-C whoever started the tests."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     left_out = ("NAS_DATA", "PYTHONPATH", "SNAKEMAKE_PROFILE")
     env = {k: v for k, v in os.environ.items() if k not in left_out}
     env |= {"PATH": path, "OMP_NUM_THREADS": "1", "NAS_CACHE": str(root / "cache")}
+    env |= changed
     command = [sys.executable, "-m", "snakemake", *words]
     return subprocess.Popen(
         command,
@@ -39,9 +44,9 @@ def start(root: Path, *words: str) -> subprocess.Popen:
     )
 
 
-def campaign(root: Path, *words: str, code: int = 0) -> str:
+def campaign(root: Path, *words: str, code: int = 0, **changed: str) -> str:
     """What it tells on the screen."""
-    done = start(root, *(words or ["mini_table_1"]))
+    done = start(root, *(words or ["mini_table_1"]), **changed)
     told = done.communicate(timeout=240)[0]
     assert done.returncode == code, told
     return told
@@ -137,3 +142,38 @@ def test_a_mistake_in_a_file_stops_before_anything_is_run(tmp_path):
     told = campaign(root, code=1)
     assert "table_1.yaml, line 9: setting 'lo' does not exist: did you mean 'low'?" in told
     assert not (root / "results").exists()
+
+
+def files(root: Path) -> dict[str, bytes]:
+    """Every file of every table."""
+    tables = root / "results/smoke/tables"
+    return {p.relative_to(tables).as_posix(): p.read_bytes() for p in tables.rglob("*.*")}
+
+
+def test_check_is_green_on_a_clean_clone_and_red_after_a_sabotage(whole, tmp_path):
+    """With other threads and another order of sets: the same bytes. Then two hands meddle."""
+    made = shutil.copytree(whole, tmp_path / "made")
+    layout = Layout("smoke", made)
+    accept(artefacts.find("mini/table_1", made), layout, "as the first campaign made it", made)
+    left_out = shutil.ignore_patterns("results", ".snakemake", "cache", "__pycache__")
+    clone = shutil.copytree(made, tmp_path / "clone", ignore=left_out)
+    told = campaign(clone, "check", OMP_NUM_THREADS="2", PYTHONHASHSEED="12345")
+    assert "every accepted number and verdict of scale smoke still stands" in told
+    assert files(clone) == files(made) and len(files(made)) == 5
+
+    record(clone, LOW[0]).unlink()  # a missing run is made again; the two below cannot be
+    accepted = clone / "published/smoke/tables/mini/table_1.claims.csv"
+    assert "agrees" in accepted.read_text() or "unclear" in accepted.read_text()
+    accepted.write_text(accepted.read_text().replace("agrees", "match").replace("unclear", "agrees"))
+    tiny.edit(clone, "tables/mini/table_1.yaml", 'high: {strong: "5.0', 'high: {strong: "6.0')
+    told = campaign(clone, "check", code=1)
+    assert record(clone, LOW[0]).is_file() and "Traceback" not in told
+    changes = [line for line in told.splitlines() if line.startswith("changed: ")]
+    assert all(line.startswith("changed: mini/table_1: ") for line in changes)
+    look = ". Look closer: python -m harness find mini/table_1 --scale smoke"
+    for place in (
+        "high / strong: the paper's number was '5.0 (0.2)' and is '6.0",
+        "claim high-above-low: ver",
+    ):
+        assert any(place in line and line.endswith(look) for line in changes), told
+    tiny.forget()

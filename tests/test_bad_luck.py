@@ -1,0 +1,187 @@
+"""A full disk, a folder without rights, a write that fails: one sentence each, and nothing is lost."""
+
+import ctypes
+import errno
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tiny
+
+from harness import artefacts, campaign, cli
+from harness.accept import accept
+from harness.check import compare
+from harness.errors import HarnessError
+from harness.files import ROOT, refused, write_atomic
+from harness.layout import Layout
+
+RUN = "mini/noise/strong/low/s0"
+REASON = "numbers as expected"
+COMMANDS = (["run", RUN], ["make", "mini/table_1"], ["accept", "mini/table_1", "--reason", REASON])
+
+
+def small_files_only() -> None:
+    """What a full disk does to whoever writes more than a few bytes; works in every container."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+
+
+def as_anybody() -> None:
+    """Root writes wherever it likes; without this capability it is held to rights like anybody."""
+    override, drop = 1, 24
+    ctypes.CDLL(None).prctl(drop, override, 0, 0, 0)
+
+
+def harness(root: Path, *words: str, before=None) -> subprocess.CompletedProcess[str]:
+    env = {k: v for k, v in os.environ.items() if k not in ("NAS_DATA", "PYTHONPATH")}
+    env |= {"NAS_CACHE": str(root / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "harness", *words]
+    return subprocess.run(
+        command, cwd=root, env=env, preexec_fn=before, capture_output=True, text=True, timeout=240
+    )
+
+
+def refusal(root: Path, *words: str, before=None) -> str:
+    done = harness(root, *words, before=before)
+    assert done.returncode == 1 and done.stdout == "", done.stdout + done.stderr
+    assert done.stderr.startswith("harness: ") and done.stderr.count("\n") == 1, done.stderr
+    assert "nothing finished is lost, the same command goes on" in done.stderr
+    return done.stderr
+
+
+def content(root: Path) -> dict[str, bytes]:
+    """Every file that a user would miss."""
+    paths = (p for name in ("results", "published") for p in (root / name).rglob("*"))
+    return {str(p): p.read_bytes() for p in paths if p.is_file()}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A checkout with everything run, made and accepted."""
+    root = tiny.checkout(tmp_path_factory.mktemp("finished"))
+    tiny.run_all(root)
+    layout = tiny.make_all(root)
+    accept(artefacts.find("mini/table_1", root), layout, REASON, root)
+    return root
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_a_full_disk(finished, words):
+    """Nothing is left behind, what stood there stands there still, and the same command goes on."""
+    before = content(finished)
+    assert "there is no room to write " in (told := refusal(finished, *words, before=small_files_only))
+    assert str(finished) in told and "File too large" in told
+    assert content(finished) == before
+    assert harness(finished, *words).returncode == 0
+    assert content(finished).keys() == before.keys()
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_a_folder_without_rights(finished, words):
+    folders = [p for name in ("results", "published") for p in (finished / name).rglob("*") if p.is_dir()]
+    probe = ["-c", f"open({str(folders[0] / 'probe')!r}, 'w')"]
+    before = content(finished)
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        tried = subprocess.run([sys.executable, *probe], preexec_fn=as_anybody, capture_output=True)
+        if tried.returncode == 0:
+            pytest.skip("this user may write anywhere")
+        told = refusal(finished, *words, before=as_anybody)
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+        (folders[0] / "probe").unlink(missing_ok=True)
+    assert "cannot be used (Permission denied): mend its rights" in told and str(finished) in told
+    assert content(finished) == before
+
+
+def test_something_else_stands_where_results_belong(tmp_path):
+    root = tiny.checkout(tmp_path)
+    (root / "results").write_text("mine")
+    told = refusal(root, "run", RUN)
+    assert f"{root / 'results'}" in told and "move away what stands there" in told
+    with pytest.raises(HarnessError, match="results.* cannot be used"):
+        campaign.hold(Layout("smoke", root))
+    assert (root / "results").read_text() == "mine"
+
+
+def test_a_campaign_that_may_not_set_a_broken_record_aside(tmp_path, monkeypatch):
+    root = tiny.project(tmp_path)
+    layout = tiny.run_all(root)
+    path = layout.run_folder(RUN) / "run.json"
+    path.write_text("half")
+
+    def read_only(*_args) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(os, "replace", read_only)
+    with pytest.raises(HarnessError, match=r"run\.json cannot be used \(Read-only file system\)"):
+        campaign.set_broken_aside(artefacts.all_runs("smoke", root), layout)
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from harness.campaign import hold
+from harness.errors import HarnessError
+from harness.layout import Layout
+try:
+    hold(Layout("smoke", Path(sys.argv[1])))
+except HarnessError as error:
+    sys.exit(str(error))
+"""
+
+
+def test_a_campaign_that_finds_the_disk_full(tmp_path):
+    """Where nothing fits, not even the number of the process."""
+
+    def nothing_fits() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, preexec_fn=nothing_fits, capture_output=True, text=True)
+    path = tmp_path / "results" / "smoke" / ".campaign"
+    assert done.stderr.startswith(f"there is no room to write {path} (File too large): make room")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+
+
+def full(*_args) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_the_sentence_names_the_file_and_not_its_temporary_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError) as caught:
+        write_atomic(tmp_path / "some.csv", "text")
+    told = str(refused(caught.value))
+    assert told.startswith(f"there is no room to write {tmp_path / 'some.csv'} (No space left on device)")
+
+
+def test_an_error_that_is_no_disks_is_not_dressed_up(monkeypatch):
+    def lost(_options) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No such file", "rows.csv")
+
+    monkeypatch.setattr(cli, "_plan", lost)
+    with pytest.raises(FileNotFoundError):
+        cli.main(["plan"])
+
+
+def test_accepting_on_a_full_disk_keeps_what_was_accepted(tmp_path, monkeypatch):
+    layout = tiny.made(tmp_path)
+    table = artefacts.find("mini/table_1", layout.root)
+    accept(table, layout, REASON, layout.root)
+    published = {p: p.read_bytes() for p in layout.published.rglob("*") if p.is_file()}
+    tiny.edit(layout.root, "tables/mini/table_1.yaml", '"5.0 (0.2)"', '"9.0 (0.2)"')
+    tiny.make_all(layout.root)
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            accept(artefacts.find("mini/table_1", layout.root), layout, REASON, layout.root)
+    assert {p: p.read_bytes() for p in layout.published.rglob("*") if p.is_file()} == published
+    assert compare(layout, layout.root)
+    accept(artefacts.find("mini/table_1", layout.root), layout, REASON, layout.root)
+    assert compare(layout, layout.root) == []
+    tiny.forget()
