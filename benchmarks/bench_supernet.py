@@ -1,9 +1,10 @@
 """How fast a super-network trains and ranks: `python benchmarks/bench_supernet.py [--cells 1 5]`.
 
-Against the same steps written straightforwardly in PyTorch: NCHW, every operation of the path computed even
-where `none` multiplies it by zero, memory handed back to the system, a deep copy and an optimiser of all
-weights per ranked architecture, images cropped and normalised for each of them. Both sides live in processes
-of their own that take turns, so that a busy machine slows both alike; times are one thread's processor time.
+Against the same steps written straightforwardly with PyTorch's own modules: NCHW, every operation of the path
+computed even where `none` multiplies it by zero, memory handed back to the system, a deep copy and an
+optimiser of all weights per ranked architecture, images cropped and normalised for each of them. Both sides
+live in processes of their own that take turns, so that a busy machine slows both alike; times are one
+thread's processor time.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from harness.allocator import keep_memory
 from harness.batches import Batches, Pixels
 from harness.data.transform import crop_flip
 from harness.spaces.nb201 import EDGES
+from harness.spaces.nb201_net import Reduction, operation
 from harness.supernet import nb201_net
 from harness.supernet.ranking import FineTune, Start, fine_tune
 from harness.supernet.training import Method, descend
@@ -36,9 +38,12 @@ BATCH, UPDATES = 64, 20
 class PlainCell(nn.Module):
     """A searched cell as one writes it down: six edges, a sum per node."""
 
-    def __init__(self, cell: nb201_net.SuperCell) -> None:
+    def __init__(self, channels: int) -> None:
         super().__init__()
-        self.edges = cell.edges
+        self.edges = nn.ModuleList(
+            nn.ModuleList(operation(op, channels, affine=False, track=False, bias=True) for op in range(5))
+            for _ in EDGES
+        )
 
     def forward(self, x: Tensor, row: str) -> Tensor:
         nodes = [x]
@@ -49,14 +54,18 @@ class PlainCell(nn.Module):
 
 
 class Plain(nn.Module):
-    """The same network, the same weights, without anything that makes it fast."""
+    """The same network, the same weights, of torch's own modules, without anything that makes it fast."""
 
     def __init__(self, network: nb201_net.SuperNetwork) -> None:
         super().__init__()
-        self.stem, self.head = network.stem, network.head
+        *_, flatten, linear = network.head
+        self.stem, width = network.stem, linear.in_features
         self.body = nn.ModuleList(
-            PlainCell(p) if isinstance(p, nb201_net.SuperCell) else p for p in network.body
+            p if isinstance(p, Reduction) else PlainCell(width // 4 << i // (network.cells // 3 + 1))
+            for i, p in enumerate(network.body)
         )
+        self.head = nn.Sequential(nn.BatchNorm2d(width), nn.ReLU(), nn.AdaptiveAvgPool2d(1), flatten, linear)
+        self.load_state_dict(network.state_dict())
 
     def forward(self, x: Tensor, path: tuple[str, ...]) -> Tensor:
         rows, x = iter(path), self.stem(x)

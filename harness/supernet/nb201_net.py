@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from harness.errors import HarnessError
 from harness.spaces.nb201 import EDGES, OPS, digits
 from harness.spaces.nb201_net import Reduction, operation
+from harness.supernet.quick_pool_net import MeanPool, QuickPool
 
 SKIP, POOL = OPS.index("skip_connect"), OPS.index("avg_pool_3x3")
 Path = tuple[
@@ -81,8 +82,15 @@ def used(row: str, zeros_stay: bool = True) -> frozenset[int]:
 class MixedEdge(nn.ModuleList):
     """All candidate operations of an edge; `forward` runs the chosen one."""
 
-    def forward(self, x: Tensor, chosen: int) -> Tensor:
-        return self[chosen](x)
+    def forward(self, x: Tensor, chosen: int, begun: dict[type, Tensor] | None = None) -> Tensor:
+        """`begun`: ReLU and pool of this very x, which all edges out of its node share."""
+        op, begun = self[chosen], {} if begun is None else begun
+        first, *rest = op if isinstance(op, nn.Sequential) else (op,)
+        if not isinstance(first, nn.ReLU | nn.AvgPool2d):
+            return op(x)
+        if type(first) not in begun:
+            begun[type(first)] = first(x)
+        return reduce(lambda made, part: part(made), rest, begun[type(first)])
 
 
 class SuperCell(nn.Module):
@@ -100,14 +108,14 @@ class SuperCell(nn.Module):
         )
 
     def forward(self, x: Tensor, row: str) -> Tensor:
-        running, nodes = self.used(row), {0: x}
+        running, nodes, begun = self.used(row), [x], ({}, {}, {})
         for node in (1, 2, 3):
             incoming = [
-                self.edges[edge](nodes[EDGES[edge][0]], int(row[edge]))
-                for edge in range(len(EDGES))
-                if edge in running and EDGES[edge][1] == node
+                self.edges[edge](nodes[source], int(row[edge]), begun[source])
+                for edge, (source, target) in enumerate(EDGES)
+                if edge in running and target == node
             ]
-            nodes[node] = reduce(add, incoming) if incoming else x * 0.0
+            nodes.append(reduce(add, incoming) if incoming else x * 0.0)
         return nodes[3]
 
     def used(self, row: str) -> frozenset[int]:
@@ -117,8 +125,8 @@ class SuperCell(nn.Module):
 def _candidate(op: int, channels: int, skeleton: Skeleton) -> nn.Module:
     if op == SKIP and skeleton.skip_linear:
         return nn.Conv2d(channels, channels, 1, bias=False)
-    if op == POOL and skeleton.pool_counts_padding:
-        return nn.AvgPool2d(3, stride=1, padding=1, count_include_pad=True)
+    if op == POOL:
+        return QuickPool(skeleton.pool_counts_padding)
     return operation(op, channels, affine=skeleton.affine, track=skeleton.track, bias=skeleton.conv_bias)
 
 
@@ -139,7 +147,7 @@ class SuperNetwork(nn.Module):
         self.head = nn.Sequential(
             nn.BatchNorm2d(4 * c),
             nn.ReLU(),
-            nn.AdaptiveAvgPool2d(1),
+            MeanPool(),
             nn.Flatten(),
             nn.Linear(4 * c, skeleton.classes),
         )

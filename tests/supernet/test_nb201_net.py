@@ -11,7 +11,10 @@ from harness.supernet.nb201_net import Skeleton, SuperNetwork, choice, connected
 from harness.supernet.sampling import drawing, whole
 
 SMALL = {"channels": 4, "cells": 2}
-ARCHS = [nb201.from_digits(row) for row in ("012344", "333333", "100020", "433210", "111111", "003001")]
+ARCHS = [
+    nb201.from_digits(row)
+    for row in ("012344", "333333", "100020", "433210", "111111", "003001", "443343", "323423")
+]
 
 
 def images(n: int = 3, side: int = 16) -> torch.Tensor:
@@ -32,7 +35,7 @@ def copied(net: SuperNetwork, arch: str, skeleton: Skeleton) -> torch.nn.Module:
         skeleton.affine,
         skeleton.track,
         conv_bias=skeleton.conv_bias,
-    )
+    ).to(net.stem[0].weight.dtype)
     row = nb201.digits(arch)
     alone.stem.load_state_dict(net.stem.state_dict())
     alone.head.load_state_dict(net.head.state_dict())
@@ -49,23 +52,76 @@ def copied(net: SuperNetwork, arch: str, skeleton: Skeleton) -> torch.nn.Module:
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("track", [False, True])
 @pytest.mark.parametrize("training", [True, False])
-def test_an_architecture_is_its_stand_alone_network(arch, affine, track, training):
+@pytest.mark.parametrize("layout", [torch.channels_last, torch.contiguous_format])
+def test_an_architecture_is_its_stand_alone_network(arch, affine, track, training, layout):
+    """Which is written with torch's own modules: the same outputs, gradients and statistics."""
     torch.manual_seed(0)
     skeleton = Skeleton(**SMALL, affine=affine, track=track, conv_bias=affine)
-
-    net = SuperNetwork(skeleton)
+    net, x = SuperNetwork(skeleton).double(), images().double().to(memory_format=layout)
     with torch.no_grad():
+        for vector in (p for p in net.parameters() if p.ndim == 1):
+            vector.add_(
+                torch.randn_like(vector)
+            )  # at a shift of 0, ReLU has two gradients for what is constant
         for _ in range(2):  # so that the running statistics are not the initial ones
-            net(images(), path(net, ARCHS[0]))
+            net(x, path(net, ARCHS[0]))
     alone = copied(net, arch, skeleton)
-    for module in (net, alone):
-        module.train(training)
-    with torch.no_grad():
-        ours = net(images(), path(net, arch))
-        assert torch.equal(ours, alone(images()))
-    assert ours.shape == (3, 10)
-    if training:
-        assert torch.equal(net.stem[1].running_mean, alone.stem[1].running_mean)
+    results = []
+    for module, given in ((net, (x, path(net, arch))), (alone, (x,))):
+        out = module.to(memory_format=layout).train(training)(*given)
+        (out * torch.arange(10)).sum().backward()
+        results.append(out)
+    assert results[0].shape == (3, 10)
+    torch.testing.assert_close(*results)
+    chosen = chosen_of(net, arch)
+    for name, theirs in alone.named_parameters():
+        ours = chosen.get_parameter(name).grad
+        # What `none` cuts off has a gradient of zero there and none here.
+        torch.testing.assert_close(torch.zeros_like(theirs) if ours is None else ours, theirs.grad)
+    not_run = set(range(6)) - net.body[0].used(nb201.digits(arch))
+    for name, theirs in alone.named_buffers():
+        if not any(f".edges.{edge}." in name for edge in not_run):
+            torch.testing.assert_close(chosen.get_buffer(name), theirs)
+
+
+def chosen_of(net: SuperNetwork, arch: str) -> torch.nn.Module:
+    """The super-network's own modules, named as those of the stand-alone network."""
+    found = torch.nn.Module()
+    found.stem, found.head, found.body = net.stem, net.head, torch.nn.ModuleList()
+    for part in net.body:
+        if hasattr(part, "edges"):
+            cell = torch.nn.Module()
+            cell.edges = torch.nn.ModuleList(
+                edge[int(op)] for edge, op in zip(part.edges, nb201.digits(arch), strict=True)
+            )
+            part = cell
+        found.body.append(part)
+    return found
+
+
+@pytest.mark.parametrize(("arch", "times"), [("333333", 3), ("444444", 3), ("233243", 4), ("443344", 5)])
+def test_what_edges_of_a_node_share_is_computed_once(arch, times):
+    """The ReLU and the pool of each of the three nodes with edges going out, where there are any."""
+    cell, calls = SuperNetwork(Skeleton(**SMALL)).body[0], []
+    for module in cell.modules():
+        if isinstance(module, torch.nn.ReLU | torch.nn.AvgPool2d):
+            module.register_forward_hook(lambda *given: calls.append(given))
+    cell(torch.randn(2, 4, 8, 8), arch)
+    assert len(calls) == times
+
+
+def test_gradients_keep_the_memory_format_of_what_they_belong_to():
+    """Another one would have to be rearranged, which takes longer than what is done with it."""
+    net, formats = SuperNetwork(Skeleton(**SMALL)).to(memory_format=torch.channels_last), []
+    for module in net.modules():
+        if isinstance(module, torch.nn.BatchNorm2d) or module is net.head[1]:
+            module.register_full_backward_hook(
+                lambda _, inner, outer: formats.append(
+                    outer[0].is_contiguous(memory_format=torch.channels_last)
+                )
+            )
+    net(images().to(memory_format=torch.channels_last), ("234343",) * net.cells).square().sum().backward()
+    assert len(formats) == 7 + 6 * 4 and all(formats)  # stem, reductions and head; four in each cell
 
 
 def test_only_the_chosen_operations_get_gradients():
