@@ -81,8 +81,9 @@ def metrics(run: Run) -> dict[str, float]:
 def test_each_score_chooses_its_best_and_errors_are_percent(tmp_path, whole):
     run, config = a_run(tmp_path)
     scorer = one_shot.search(run, config, checkpoints.Checkpoint(run), {})
-    sums = [rows[:, 0].sum().item() for rows in scorer.training["lr0.01-b8"]]
-    accuracies = [found[0][0] for found in scorer.scores["lr0.01-b8"].whole]
+    scores = scorer.scores["lr0.01-b8"]
+    sums = [rows[:, 0].sum().item() for rows in scores.training]
+    accuracies = [found[0][0] for found in scores.whole]
     archs = scorer.ranked.archs
     chosen = pd.read_csv(whole.folder / "chosen.csv").set_index("by")["architecture"]
     assert chosen["sotl"] == archs[int(np.argmin(sums))]

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch.nn import functional
 
+from harness import asked
 from harness.data import Images
 from harness.data.transform import crop_flip
 from harness.errors import HarnessError
@@ -68,7 +69,7 @@ def made(monkeypatch):
         return Candidates(ARCHS, np.array([91.0, 92.0, 93.0, 94.0]), np.array([1, 2, 3, 4]), {})
 
     monkeypatch.setattr(scratch_training, "load", lambda name, part: made_images())
-    monkeypatch.setattr(scratch_training, "truths", truths)
+    monkeypatch.setattr(asked, "truths", truths)
     monkeypatch.setattr(scratch_training, "candidates", candidates)
 
 
