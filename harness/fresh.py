@@ -23,17 +23,19 @@ def inputs_of(spec: RunSpec) -> str:
 
 
 def _data(spec: RunSpec) -> str:
-    source = spec.config.get("source")
+    """The benchmark's files, and images where a run trains; with `source` it asks the benchmark alone."""
+    config, found = spec.config, []
+    source = config.get("source", config.get("truth_source"))
     if isinstance(source, str):
         from harness.bench.catalogue import stamp
 
-        return stamp(source)
-    dataset = spec.config.get("dataset")
-    if isinstance(dataset, str):
+        found.append(stamp(source))
+    dataset = config.get("dataset")
+    if isinstance(dataset, str) and not isinstance(config.get("source"), str):
         from harness.data.images import stamp as images
 
-        return images(dataset)
-    return ""
+        found.append(images(dataset))
+    return " ".join(found)
 
 
 def why_stale(spec: RunSpec, record: dict[str, Any], layout: Layout) -> str:

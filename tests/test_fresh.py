@@ -10,7 +10,9 @@ from harness.accept import accept
 from harness.bench import catalogue
 from harness.check import compare
 from harness.code_id import code_id
+from harness.data import images
 from harness.errors import HarnessError
+from harness.experiments import find_run
 
 AGAIN = "make it again with `snakemake mini_table_1 --config scale=smoke`"
 
@@ -104,3 +106,22 @@ def test_a_changed_truth_is_another_input(tmp_path, monkeypatch):
         stamps.append(catalogue.stamp("nb201-table"))
     catalogue.stamp.cache_clear()
     assert stamps[0] == stamps[2] != stamps[1] and "nb201.csv.gz=" in stamps[0]
+
+
+@pytest.mark.parametrize(
+    ("config", "data"),
+    [
+        ("source: best, dataset: cifar10", "truth of best"),
+        ("truth_source: nb201-table, dataset: cifar10", "truth of nb201-table images of cifar10"),
+        ("dataset: mnist", "images of mnist"),
+        ("truth_source: nb101-table", "truth of nb101-table"),
+    ],
+)
+def test_a_run_depends_on_the_truth_and_the_images_that_it_reads(tmp_path, monkeypatch, config, data):
+    """Super-networks call their benchmark truth_source: another truth must train or rank them again."""
+    root = tiny.project(tmp_path)
+    tiny.edit(root, "reproduce/mini/experiments.yaml", "{size: 30}", f"{{size: 30, {config}}}")
+    monkeypatch.setattr(catalogue, "stamp", lambda name: f"truth of {name}")
+    monkeypatch.setattr(images, "stamp", lambda name: f"images of {name}")
+    spec = find_run("mini/noise/strong/low/s0", "smoke", root)
+    assert fresh.inputs_of(spec) == f"threads=1 data={data}"
