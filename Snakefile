@@ -10,7 +10,7 @@ from harness.errors import HarnessError
 from harness.experiments import paper_names
 from harness.layout import Layout
 
-min_version("9.0")
+min_version("9.27.0")
 
 
 configfile: "config/config.yaml"
