@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.bench import truths
+from harness.bench.query import Trials
 from harness.record import Run
 
 
@@ -19,14 +20,22 @@ class Asked:
 
     def truths(self, run: Run, space: str, archs: list[str], dataset: str) -> np.ndarray:
         """Of each architecture, in percent; the record names where from."""
-        found = truths(
-            space,
-            archs,
-            dataset,
-            self.truth_epochs,
-            self.truth_split,
-            self.truth_trials,
-            source=self.truth_source,
-        )
-        run.truth(found.identity)
-        return found.values
+        how = self.truth_epochs, self.truth_split, self.truth_trials
+        return ask(run, space, archs, dataset, *how, source=self.truth_source)
+
+
+def ask(
+    run: Run,
+    space: str,
+    archs: list[str],
+    dataset: str,
+    epochs: int,
+    split: str,
+    trials: Trials,
+    *,
+    source: str,
+) -> np.ndarray:
+    """The truth of each architecture, in percent; the record names where from."""
+    found = truths(space, archs, dataset, epochs, split, trials, source=source)
+    run.truth(found.identity)
+    return found.values

@@ -56,6 +56,18 @@ def learning_rates(
     return rates
 
 
+def touched(network: nn.Module) -> list[bool]:
+    """Which parameters have a gradient, for a checkpoint: a zero one moves a weight on, none lets it rest."""
+    return [p.grad is not None for p in network.parameters()]
+
+
+def touch(network: nn.Module, kept: list[bool]) -> None:
+    """The same parameters of a network that goes on have one again."""
+    for parameter, was in zip(network.parameters(), kept, strict=True):
+        if was:
+            parameter.grad = torch.zeros_like(parameter)
+
+
 @dataclass(frozen=True)
 class Adam:
     """The optimiser of architecture parameters (DARTS and its relatives)."""

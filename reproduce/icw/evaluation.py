@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -33,7 +32,7 @@ class Evaluator:
         self, run: Run, scoring: Scoring, network: nn.Module, calibrating: list[Tensor], held: Batches
     ) -> None:
         self.run, self.scoring, self.network = run, scoring, network
-        self.calibrating, self.held = calibrating, held
+        self.calibrating, self.batches = calibrating, held.in_order(scoring.val_batch)
         self.statistics = network.statistics()  # of batch norm, those of copies included
         self.trained = [value.clone() for value in self.statistics]
 
@@ -74,9 +73,7 @@ class Evaluator:
             self.network.train()
             for x in self.calibrating:
                 self.network(x, path)
-        size, images = self.scoring.val_batch, len(self.held)
-        parts = (np.arange(first, min(first + size, images)) for first in range(0, images, size))
-        return accuracy(self.network, path, map(self.held.take, parts))
+        return accuracy(self.network, path, self.batches)
 
     @torch.no_grad()
     def restore(self) -> None:

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from harness.bench import truths
+from harness.asked import ask
 from harness.record import Run
 from harness.spaces import nb201
 from harness.supernet.sub_space import SubSpace
@@ -36,13 +36,11 @@ def run(run: Run, config: Config) -> None:
     if config.architectures < len(space):
         picked = run.stream("architectures").choice(len(space), config.architectures, replace=False)
         space = [space[i] for i in np.sort(picked)]
-    truth = truths(
-        "nb201", space, config.dataset, config.epochs, config.split, config.trials, source=config.source
-    )
-    run.truth(truth.identity)
-    table = {"truth": truth.values}
+    how = config.epochs, config.split, config.trials
+    truth = ask(run, "nb201", space, config.dataset, *how, source=config.source)
+    table = {"truth": truth}
     if config.predictor != "none":
-        table["prediction"] = predict(run, config, space, truth.values)
+        table["prediction"] = predict(run, config, space, truth)
     run.table("architectures", table)
     run.metric("architectures", len(space))
 
@@ -53,14 +51,5 @@ def predict(run: Run, config: Config, archs: list[str], truth: np.ndarray) -> np
         return truth
     if config.predictor == "params":
         return nb201.SPACE.params_of(archs, config.dataset)
-    short = truths(
-        "nb201",
-        archs,
-        config.dataset,
-        config.short_epochs,
-        config.short_split,
-        config.short_trials,
-        source=config.source,
-    )
-    run.truth(short.identity)
-    return short.values
+    how = config.short_epochs, config.short_split, config.short_trials
+    return ask(run, "nb201", archs, config.dataset, *how, source=config.source)

@@ -22,7 +22,7 @@ from harness.supernet.dependent import Dependence
 from harness.supernet.nb201_net import Skeleton
 from harness.supernet.sampling import Choices, whole
 from harness.supernet.sub_space import SubSpace
-from harness.train import weight_optimiser
+from harness.train import touch, touched, weight_optimiser
 from reproduce.icw import small_sequential
 from reproduce.icw.pruning import SUB_SPACES
 from reproduce.icw.training_setup import Config as Setup
@@ -132,7 +132,7 @@ class Trainer(Steps):
             "network": self.network.state_dict(),
             "copies": self.network.copies(),
             "optimiser": self.optimiser.state_dict(),
-            "touched": [p.grad is not None for p in self.network.parameters()],
+            "touched": touched(self.network),
         }
 
     def load(self, kept: dict[str, Any]) -> None:
@@ -140,6 +140,4 @@ class Trainer(Steps):
         self.network.load_state_dict(kept["network"])
         self.optimiser.load_state_dict(kept["optimiser"])
         self.network.load_copies(kept["copies"], self.optimiser)
-        for parameter, touched in zip(self.network.parameters(), kept["touched"], strict=True):
-            if touched:  # a zero gradient moves a weight on, none does not (D13)
-                parameter.grad = torch.zeros_like(parameter)
+        touch(self.network, kept["touched"])

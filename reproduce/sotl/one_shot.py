@@ -53,7 +53,7 @@ def search(run: Run, config: Config, checkpoint: Checkpoint, kept: dict[str, Any
     run.metric("passes", trainer.total * trainer.passes_each)
     run.metric("final_training_loss", float(np.mean(trainer.losses[-trainer.per_epoch :])))
     paths = [whole(choices.choice(arch), network.cells) for arch in ranked.archs]
-    scorer = Scorer(run, config, network, train, held, ranked, paths)
+    scorer = Scorer(run, config, network, train, held, ranked, paths, amp=config.amp)
     scorer.score(checkpoint, kept, {"trained": scorer.start.kept, "losses": trainer.losses})
     return scorer
 

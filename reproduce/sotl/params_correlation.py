@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.bench import nb301, truths
+from harness.asked import ask
+from harness.bench import nb301
 from harness.record import Run
 from harness.spaces import get
 
@@ -35,16 +36,8 @@ def run(run: Run, config: Config) -> None:
         sampled = list(space.enumerate())
     else:
         sampled = space.sample(config.architectures, run.stream("architectures"))
-    truth = truths(
-        config.space,
-        sampled,
-        config.dataset,
-        config.epochs,
-        config.split,
-        config.trials,
-        source=config.source,
-    )
-    run.truth(truth.identity)
-    run.table("architectures", {"params": space.params_of(sampled, config.dataset), "truth": truth.values})
+    how = config.epochs, config.split, config.trials
+    truth = ask(run, config.space, sampled, config.dataset, *how, source=config.source)
+    run.table("architectures", {"params": space.params_of(sampled, config.dataset), "truth": truth})
     run.metric("architectures", len(sampled))
     run.metric("whole_space", len(sampled) == space.size)

@@ -6,14 +6,15 @@ from typing import Literal
 
 import numpy as np
 
-from harness.bench import seconds, truths
+from harness.asked import ask
+from harness.bench import seconds
 from harness.record import Run
 from harness.spaces import nb201
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Which of the benchmark's accuracies is asked (the arguments of `truths`)."""
+    """Which of the benchmark's accuracies is asked (the arguments of `ask`)."""
 
     epochs: int
     split: str
@@ -45,18 +46,16 @@ class Config:
 def run(run: Run, config: Config) -> None:
     archs = list(nb201.SPACE.enumerate())
     reward, final = (
-        truths("nb201", archs, config.dataset, a.epochs, a.split, a.trials, source=config.source)
+        ask(run, "nb201", archs, config.dataset, a.epochs, a.split, a.trials, source=config.source)
         for a in (config.reward, config.final)
     )
-    run.truth(reward.identity)
-    run.truth(final.identity)
     timed = seconds("nb201", archs, config.dataset, config.timed_epochs, source=config.source)
     cost = timed.values * config.cost_epochs / config.timed_epochs
     search = random_search if config.search == "random" else regularised_evolution
     accuracy, queries = [], []
     for repeat in range(config.repeats):
-        best, asked = search(reward.values, cost, config, run.stream(f"repeat {repeat}"))
-        accuracy.append(final.values[best])
+        best, asked = search(reward, cost, config, run.stream(f"repeat {repeat}"))
+        accuracy.append(final[best])
         queries.append(asked)
         run.progress(repeat + 1, config.repeats, "repeat")
     run.table("repeats", {"repeat": range(config.repeats), "accuracy": accuracy, "queries": queries})

@@ -25,7 +25,6 @@ class Scoring:
     val_at_once: int = 1024  # images per batch of ValAcc, whose statistics the cells use (D15)
     whole_every: int = 100  # updates between two ValAcc
     val_all: bool = False  # ValAcc on every validation image as well
-    amp: bool = False
 
 
 @dataclass
@@ -49,9 +48,11 @@ class Scorer:
         held: Batches,
         ranked: Candidates,
         paths: list[Path],
+        *,
+        amp: bool = False,
     ) -> None:
         self.run, self.config, self.network, self.train, self.ranked = run, config, network, train, ranked
-        self.paths = paths
+        self.paths, self.amp = paths, amp
         self.start = Start(network)
         longest = max(setup.updates for setup in config.finetunes)
         minis = longest // config.val_every + 1
@@ -79,17 +80,17 @@ class Scorer:
         self.start.restore()
 
     def _one(self, setup: FineTune, path: Path, batches: list, scores: Scores) -> None:
-        config, minis, wholes = self.config, [], []
+        config, amp, minis, wholes = self.config, self.amp, [], []
 
         def validate(step: int) -> None:
             if step % config.val_every == 0:
                 batch = self.minis[step // config.val_every % len(self.minis)]  # and from the start again
-                minis.append(accuracy(self.network, path, [batch], amp=config.amp))
+                minis.append(accuracy(self.network, path, [batch], amp=amp))
             if step % config.whole_every == 0:
-                wholes.append([accuracy(self.network, path, part, amp=config.amp) for part in self.wholes])
+                wholes.append([accuracy(self.network, path, part, amp=amp) for part in self.wholes])
 
         self.start.restore()
-        scores.training.append(fine_tune(self.network, path, batches, setup, validate, amp=config.amp))
+        scores.training.append(fine_tune(self.network, path, batches, setup, validate, amp=amp))
         scores.minibatch.append(minis)
         scores.whole.append(wholes)
 

@@ -13,7 +13,7 @@ from harness.record import Run
 from harness.steps import Steps
 from harness.supernet import darts_net, nb1shot1_net, nb201_net, sampling
 from harness.supernet.training import Method, adapt, descend, passes
-from harness.train import weight_optimiser
+from harness.train import touch, touched, weight_optimiser
 from reproduce.sotl.search_setup import OneShot
 
 
@@ -117,13 +117,11 @@ class Trainer(Steps):
             "losses": self.losses,
             "network": self.network.state_dict(),
             "optimiser": self.optimiser.state_dict(),
-            "touched": [p.grad is not None for p in self.network.parameters()],
+            "touched": touched(self.network),
         }
 
     def _load(self, kept: dict) -> None:
         self.step, self.losses = kept["step"], list(kept["losses"])
         self.network.load_state_dict(kept["network"])
         self.optimiser.load_state_dict(kept["optimiser"])
-        for parameter, touched in zip(self.network.parameters(), kept["touched"], strict=True):
-            if touched:  # a zero gradient moves a weight on, none does not (D14)
-                parameter.grad = torch.zeros_like(parameter)
+        touch(self.network, kept["touched"])

@@ -82,9 +82,12 @@ def test_a_reset_starts_from_nothing_and_ends_apart_by_what_is_left_of_the_start
 def test_no_prediction_depends_on_the_size_of_validation_batches(tmp_path):
     evaluator, paths = trained(tmp_path)
     found = evaluator.one(paths[1], "none")
-    other = Evaluator(evaluator.run, a_run(tmp_path, val_batch=5)[1], evaluator.network, [], evaluator.held)
+    run, config = a_run(tmp_path, val_batch=5)
+    held = candidates.images(run, config, config)[1]
+    other = Evaluator(run, config, evaluator.network, [], held)
+    assert [len(y) for _, y in other.batches] == [5, 5, 5, 1]
     assert other.one(paths[1], "none") == found
-    x, y = evaluator.held.take(np.arange(16))
+    x, y = held.take(np.arange(16))
     with torch.no_grad():
         assert found == 100 * (evaluator.network(x, paths[1]).argmax(1) == y).double().mean().item()
 

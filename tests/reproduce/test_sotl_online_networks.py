@@ -82,6 +82,36 @@ def test_a_hypergradient_is_a_slope_and_for_two_losses_that_of_eq_4_2():
     assert found == pytest.approx(-sum((a * b).sum().item() for a, b in zip(first, second, strict=True)))
 
 
+def test_at_a_rate_near_zero_an_epoch_pushes_the_learning_rate_down():
+    """Where the slope of all images is small; not so with minibatches drawn independently (NOTES D29)."""
+    network, rate, n = Perceptron((6, 4)), 1e-9, 8
+    x, y = (torch.cat(parts) for parts in zip(*batches(n, size=5), strict=True))
+    state = double(network.start(1))
+    for _ in range(3000):
+        network.move(state, network.slope(state, (x, y)), 0.5)
+
+    def slope(batch: Batch) -> torch.Tensor:
+        leaves = {name: weight.clone().requires_grad_() for name, weight in state.items()}
+        return torch.cat(
+            [g.flatten() for g in torch.autograd.grad(loss(leaves, batch), list(leaves.values()))]
+        )
+
+    def found(images: np.ndarray) -> float:
+        run = [(x[part], y[part]) for part in images.reshape(n, 5)]
+        each = torch.stack([slope(batch) for batch in run])
+        gradient, _ = network.hypergradient(state, rate, run, Goal([1.0] * n))
+        assert gradient == pytest.approx(
+            (each.square().sum() - each.sum(0).square().sum()).item() / 2, rel=1e-5
+        )
+        return gradient
+
+    rng = np.random.default_rng(0)
+    epochs = [found(rng.permutation(5 * n)) for _ in range(20)]
+    independent = [found(rng.integers(0, 5 * n, 5 * n)) for _ in range(200)]
+    assert min(epochs) > 0
+    assert abs(np.mean(independent)) < 0.2 * np.mean(epochs)  # its expectation at the minimum is zero
+
+
 def test_in_float32_products_and_hypergradients_keep_their_precision():
     rng = torch.Generator().manual_seed(0)
     a, b, bias = (torch.randn(shape, generator=rng) for shape in ((40, 300), (50, 300), (50,)))
