@@ -4,7 +4,7 @@ import sys
 
 from snakemake.utils import min_version
 
-from harness import campaign
+from harness import campaign, warm
 from harness.artefacts import all_runs, artefacts
 from harness.errors import HarnessError
 from harness.experiments import paper_names
@@ -56,12 +56,15 @@ DISPLAY = campaign.attach(list(RUNS.values()), LAYOUT, workflow.cores or 1)
 
 
 onstart:
+    warm.start(workflow.dag.needrun_jobs())
     DISPLAY.start(workflow.dag)
 
 
 onsuccess:
     DISPLAY.stop()
+    warm.stop()
 
 
 onerror:
     DISPLAY.stop()
+    warm.stop()

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from harness import plan, status
-from harness.errors import HarnessError
+from harness.errors import INTERRUPTED, HarnessError
 from harness.experiments import RunSpec
 from harness.files import refused
 from harness.layout import Layout, scale_rank
@@ -78,9 +78,6 @@ def hold(layout: Layout) -> None:
     except OSError as error:
         error.filename = file.name
         raise refused(error) from None
-
-
-INTERRUPTED = "interrupted; the same command goes on where it stopped"
 
 
 def answer_ctrl_c() -> None:

@@ -6,7 +6,7 @@ import sys
 import time
 
 from harness import artefacts, cellfile, experiments, plan, status
-from harness.errors import HarnessError
+from harness.errors import INTERRUPTED, HarnessError
 from harness.files import refused
 from harness.layout import SCALES, Layout, artefact_file
 
@@ -26,7 +26,7 @@ def main(argv: list[str] | None = None) -> None:
     except OSError as error:
         sys.exit(f"harness: {refused(error)}")
     except KeyboardInterrupt:
-        sys.exit("harness: interrupted; the same command goes on where it stopped")
+        sys.exit(f"harness: {INTERRUPTED}")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -15,7 +15,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from harness import campaign, experiments
 from harness.campaign import Display, hold
-from harness.errors import HarnessError
+from harness.errors import INTERRUPTED, HarnessError
 from harness.files import ROOT
 from harness.layout import Layout
 
@@ -178,7 +178,7 @@ def test_an_interrupt_says_how_to_go_on_and_nothing_of_jobs_that_it_stopped(disp
     display.filter(event(logging.ERROR, "Error in rule", event=LogEvent.JOB_ERROR, **failed))
     display.stop()
     said = display.stream.getvalue()
-    assert said.endswith(f"\nsnakemake: {campaign.INTERRUPTED}\n")
+    assert said.endswith(f"\nsnakemake: {INTERRUPTED}\n")
     assert "failed" not in said and "again:" not in said
     end = "WorkflowError:\nAt least one job did not complete successfully."
     assert not display.filter(event(logging.CRITICAL, end))

@@ -15,7 +15,7 @@ import tiny
 
 from harness import artefacts
 from harness.accept import accept
-from harness.campaign import INTERRUPTED
+from harness.errors import INTERRUPTED
 from harness.layout import Layout
 
 SMALL = tiny.EXPERIMENTS.replace("seeds: [0, 1, 2]", "seeds: [0]")

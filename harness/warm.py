@@ -1,0 +1,218 @@
+"""A process that has loaded torch, pandas and matplotlib, and forks for every job of a campaign.
+
+A campaign has many short jobs, and loading these libraries takes longer than most of them. Snakemake's main
+process starts the server (`start`) and names it in an environment variable; `python -m harness` hands its
+words and streams over (`ask`) and waits. The modules of this project are not loaded here: a job reads them
+itself, as they are when it begins. Where there is no server, or another Python or number of threads is asked
+for, a job starts as it would alone.
+"""
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import secrets
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.errors import INTERRUPTED
+
+WHERE = "NAS_WARM"  # the server's Python and its socket
+FEWEST = 4  # jobs that are worth a server: it takes as long to start as three of them alone
+ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+# What jobs load of other projects. An optimiser of torch loads its compiler, though nothing is compiled.
+LIBRARIES = (
+    "jsonschema",
+    "numpy",
+    "pandas",
+    "scipy.optimize",
+    "scipy.stats",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_pdf",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.figure",
+    "seaborn",
+    "torch",
+    "torch._dynamo",
+)
+
+_held: list[subprocess.Popen[bytes]] = []  # a server ends when its stdin closes, however this process ends
+
+
+def start(jobs: Iterable[Any]) -> None:
+    """A server for these jobs of Snakemake, where they are many and no GPU is asked for."""
+    gpus = [job.resources.get("gpu", 0) for job in jobs]
+    # CUDA does not work in a fork of a process that has looked at it; pidfd_open is Linux'.
+    if len(gpus) < FEWEST or any(gpus) or not hasattr(os, "pidfd_open"):
+        return
+    name = f"nas-warm-{secrets.token_hex(16)}"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"\0{name}")  # a name that is no file: nothing stays behind
+        listener.listen(128)
+        server = subprocess.Popen(
+            [sys.executable, "-m", "harness.warm", str(listener.fileno())],
+            stdin=subprocess.PIPE,
+            pass_fds=[listener.fileno()],
+            env=os.environ | ONE_THREAD,
+        )
+    _held.append(server)
+    os.environ[WHERE] = f"{sys.executable}:{name}"
+
+
+def stop() -> None:
+    """Wait for the end of the server."""
+    os.environ.pop(WHERE, None)
+    while _held:
+        server = _held.pop()
+        server.stdin.close()
+        server.wait()
+
+
+def ask(words: Sequence[str]) -> int | None:
+    """Let the server run `python -m harness` with these words: its exit code. None: nothing was begun."""
+    python, _, name = os.environ.pop(WHERE, "").rpartition(":")
+    if not name or python != sys.executable or _threads(words) != "1":
+        return None
+    job = ""
+
+    def interrupt(*_: object) -> None:
+        if not job:  # later a terminal's Ctrl-C reaches the job itself, which answers it
+            sys.exit(f"harness: {INTERRUPTED}")
+
+    signal.signal(signal.SIGINT, interrupt)
+    with socket.socket(socket.AF_UNIX) as server, server.makefile("r") as answers:
+        with contextlib.suppress(OSError):
+            server.connect(f"\0{name}")
+            if _same_user(server):
+                socket.send_fds(server, [json.dumps([*words]).encode()], [0, 1, 2])
+                job = answers.readline()
+        if not job:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            return None
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda which, _: os.kill(int(job), which))
+        end = answers.readline()
+    if not end:
+        os.kill(int(job), signal.SIGKILL)
+        sys.exit("harness: the campaign that this job belongs to is gone; the same command goes on")
+    if int(end) < 0:  # killed: so is this process, for whoever watches it
+        with contextlib.suppress(OSError):  # of SIGKILL there is nothing to set
+            signal.signal(-int(end), signal.SIG_DFL)
+        os.kill(os.getpid(), -int(end))
+    return int(end)
+
+
+def _threads(words: Sequence[str]) -> str:
+    """How many a job is to have; only runs have a choice."""
+    return words[words.index("--threads") + 1] if "--threads" in words[:-1] else "1"
+
+
+def _same_user(other: socket.socket) -> bool:
+    """Names of such sockets are open to everybody on the machine."""
+    _, user, _ = struct.unpack("3i", other.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return user == os.getuid()
+
+
+@dataclass
+class Job:
+    """A fork, by a descriptor that becomes readable when it ends, and the process that waits for it."""
+
+    pid: int
+    ended: int
+    client: socket.socket
+
+
+class Forks:
+    """The server's side: a fork for whoever connects, and its exit code when it has ended."""
+
+    def __init__(self, listener: socket.socket, campaign: int) -> None:
+        self.listener, self.campaign = listener, campaign
+        self.jobs: list[Job] = []
+        self.events = selectors.DefaultSelector()
+        self.events.register(listener, selectors.EVENT_READ)
+        self.events.register(campaign, selectors.EVENT_READ)
+
+    def serve(self) -> list[str] | None:
+        """In a fork: the words of its job. In the server: None, when the campaign has ended."""
+        while True:
+            for key, _ in self.events.select():
+                if key.fileobj == self.campaign:
+                    for job in self.jobs:
+                        os.kill(job.pid, signal.SIGTERM)
+                    return None
+                if key.fileobj is self.listener:
+                    if (words := self._fork()) is not None:
+                        return words
+                elif key.fileobj == key.data.ended:
+                    self._end(key.data)
+                elif key.data in self.jobs:  # its client has nothing more to say: it is gone
+                    self.events.unregister(key.data.client)
+                    os.kill(key.data.pid, signal.SIGKILL)
+
+    def _fork(self) -> list[str] | None:
+        client, _ = self.listener.accept()
+        words, streams = b"", []
+        if _same_user(client):
+            words, streams, _, _ = socket.recv_fds(client, 1 << 16, 3)
+        if not words:  # or killed before it could ask
+            client.close()
+            return None
+        if pid := os.fork():
+            for stream in streams:
+                os.close(stream)
+            job = Job(pid, os.pidfd_open(pid), client)
+            self.jobs.append(job)
+            self.events.register(job.ended, selectors.EVENT_READ, job)
+            self.events.register(client, selectors.EVENT_READ, job)
+            with contextlib.suppress(OSError):  # gone already: the next event
+                client.sendall(b"%d\n" % pid)
+            return None
+        # What others wait for must not stay open here when the server ends.
+        self.events.close()
+        for other in (client, self.listener, *(job.client for job in self.jobs)):
+            other.close()
+        for job in self.jobs:
+            os.close(job.ended)
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        return json.loads(words)
+
+    def _end(self, job: Job) -> None:
+        code = os.waitstatus_to_exitcode(os.waitpid(job.pid, 0)[1])
+        if job.client in self.events.get_map():
+            self.events.unregister(job.client)
+            with contextlib.suppress(OSError):  # gone at the same moment
+                job.client.sendall(b"%d\n" % code)
+        self.events.unregister(job.ended)
+        os.close(job.ended)
+        job.client.close()
+        self.jobs.remove(job)
+
+
+def main() -> None:
+    """`python -m harness.warm <the listening socket's number>`, with the campaign on stdin."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a terminal's Ctrl-C: nothing is lost yet, so no traceback
+    for library in LIBRARIES:
+        with contextlib.suppress(ImportError):  # the job that needs it will say so
+            importlib.import_module(library)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # from now on Snakemake's main process decides
+    gc.freeze()  # a fork that collects garbage leaves these objects, and so their memory, alone
+    words = Forks(socket.socket(fileno=int(sys.argv[1])), sys.stdin.fileno()).serve()
+    if words is not None:
+        from harness.cli import main as command
+
+        command(words)
+
+
+if __name__ == "__main__":
+    main()
