@@ -3,8 +3,8 @@
 A campaign has many short jobs, and loading these libraries takes longer than most of them. Snakemake's main
 process starts the server (`start`) and names it in an environment variable; `python -m harness` hands its
 words and streams over (`ask`) and waits. The modules of this project are not loaded here: a job reads them
-itself, as they are when it begins. Where there is no server, or another Python or number of threads is asked
-for, a job starts as it would alone.
+itself, as they are when it begins. Where there is no server, or another environment or number of threads is
+asked for, a job starts as it would alone.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from typing import Any
 
 from harness.errors import INTERRUPTED
 
-WHERE = "NAS_WARM"  # the server's Python and its socket
+WHERE = "NAS_WARM"  # the environment that the server's libraries are of, and its socket; "off": start none
 FEWEST = 4  # jobs that are worth a server: it takes as long to start as three of them alone
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 # What jobs load of other projects. An optimiser of torch loads its compiler, though nothing is compiled.
@@ -51,7 +51,7 @@ def start(jobs: Iterable[Any]) -> None:
     """A server for these jobs of Snakemake, where they are many and no GPU is asked for."""
     gpus = [job.resources.get("gpu", 0) for job in jobs]
     # CUDA does not work in a fork of a process that has looked at it; pidfd_open is Linux'.
-    if len(gpus) < FEWEST or any(gpus) or not hasattr(os, "pidfd_open"):
+    if len(gpus) < FEWEST or any(gpus) or not hasattr(os, "pidfd_open") or os.environ.get(WHERE) == "off":
         return
     name = f"nas-warm-{secrets.token_hex(16)}"
     with socket.socket(socket.AF_UNIX) as listener:
@@ -64,7 +64,7 @@ def start(jobs: Iterable[Any]) -> None:
             env=os.environ | ONE_THREAD,
         )
     _held.append(server)
-    os.environ[WHERE] = f"{sys.executable}:{name}"
+    os.environ[WHERE] = f"{sys.prefix}:{name}"
 
 
 def stop() -> None:
@@ -78,8 +78,8 @@ def stop() -> None:
 
 def ask(words: Sequence[str]) -> int | None:
     """Let the server run `python -m harness` with these words: its exit code. None: nothing was begun."""
-    python, _, name = os.environ.pop(WHERE, "").rpartition(":")
-    if not name or python != sys.executable or _threads(words) != "1":
+    prefix, _, name = os.environ.pop(WHERE, "").rpartition(":")
+    if not name or prefix != sys.prefix or _threads(words) != "1":
         return None
     job = ""
 

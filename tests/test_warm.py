@@ -151,8 +151,8 @@ def test_a_job_with_other_threads_starts_alone(campaign, words):
     assert run(*words).stdout == "out in False False\n"
 
 
-def test_a_job_of_another_python_starts_alone(campaign):
-    where = os.environ[warm.WHERE].replace(sys.executable, "/elsewhere/python")
+def test_a_job_of_another_environment_starts_alone(campaign):
+    where = os.environ[warm.WHERE].replace(sys.prefix, "/elsewhere")
     assert run("say", **{warm.WHERE: where}).stdout == "out in False False\n"
 
 
@@ -214,3 +214,12 @@ def test_few_jobs_and_jobs_on_a_gpu_start_alone(monkeypatch, asked):
     warm.start(asked)
     assert not warm._held
     assert warm.WHERE not in os.environ
+
+
+def test_it_can_be_switched_off(project, monkeypatch):
+    monkeypatch.chdir(project)
+    monkeypatch.setattr(warm, "_held", [])
+    monkeypatch.setenv(warm.WHERE, "off")
+    warm.start(jobs(warm.FEWEST))
+    assert not warm._held
+    assert run("say", PYTHONPATH=str(project)).stdout == "out in False False\n"

@@ -30,8 +30,9 @@ def start(root: Path, *words: str, **changed: str) -> subprocess.Popen:
     left_out = ("NAS_DATA", "PYTHONPATH", "SNAKEMAKE_PROFILE")
     env = {k: v for k, v in os.environ.items() if k not in left_out}
     env |= {"PATH": path, "OMP_NUM_THREADS": "1", "NAS_CACHE": str(root / "cache")}
+    env["NAS_WARM"] = "off"  # loading torch takes longer than these campaigns
     env |= changed
-    command = [sys.executable, "-m", "snakemake", *words]
+    command = [str(Path(sys.executable).with_name("snakemake")), *words]
     return subprocess.Popen(
         command,
         cwd=root,
@@ -66,6 +67,17 @@ def whole(tmp_path_factory) -> Path:
     return root
 
 
+def test_jobs_of_a_campaign_are_forks_of_a_process_that_has_loaded_torch(tmp_path):
+    """Once each started alone: Snakemake's script calls its Python `python3`, the jobs call it `python`."""
+    module = tiny.MODULE.replace(
+        "    run.progress(", '    import sys\n    print("loaded", "torch" in sys.modules)\n    run.progress('
+    )
+    root = tiny.checkout(tmp_path, EXPERIMENTS=SMALL, MODULE=module)
+    campaign(root, NAS_WARM="")
+    logs = [root / "results/smoke/log/runs" / f"{run}.log" for run in [*HIGH, *LOW]]
+    assert ["loaded True" in log.read_text() for log in logs] == [True] * 4
+
+
 def test_the_display_counts_what_this_command_needs(whole, tmp_path):
     """One run of the project's four is asked for; its old record is none that this command made."""
     told = campaign(
@@ -76,16 +88,17 @@ def test_the_display_counts_what_this_command_needs(whole, tmp_path):
     assert " 1/1 runs, complete, 1/1 jobs, " in last
 
 
-def test_an_interrupt_is_clean_and_the_same_command_goes_on(tmp_path):
+@pytest.mark.parametrize("warm", ["off", ""], ids=["alone", "forked"])
+def test_an_interrupt_is_clean_and_the_same_command_goes_on(tmp_path, warm):
     """Ctrl-C reaches every process of the command; one run is done, one waits for a file."""
-    wait = "    import pathlib, time\n    while config.shift and not pathlib.Path('go').exists():\n"
+    wait = "    import pathlib, time\n    print('begun', flush=True)\n"
+    wait += "    while config.shift and not pathlib.Path('go').exists():\n"
     slow = tiny.MODULE.replace("    truth = run", f"{wait}        time.sleep(0.05)\n    truth = run", 1)
     root = tiny.checkout(tmp_path, EXPERIMENTS=SMALL, MODULE=slow)
-    started = start(root, "mini_table_1")
+    started = start(root, "mini_table_1", NAS_WARM=warm)
     waiting = [root / "results/smoke/log/runs" / f"{run}.log" for run in HIGH]
-    while started.poll() is None and not any(log.exists() for log in waiting):
+    while started.poll() is None and not any(log.exists() and "begun" in log.read_text() for log in waiting):
         time.sleep(0.05)
-    time.sleep(1)
     os.killpg(started.pid, signal.SIGINT)
     told = started.communicate(timeout=60)[0]
     assert started.returncode == 1
@@ -95,7 +108,7 @@ def test_an_interrupt_is_clean_and_the_same_command_goes_on(tmp_path):
         os.killpg(started.pid, 0)  # none of its processes is left
     assert not any(record(root, run).exists() for run in HIGH)
     (root / "go").touch()
-    assert "4/4 runs, complete" in campaign(root)
+    assert "4/4 runs, complete" in campaign(root, NAS_WARM=warm)
 
 
 def test_an_interrupt_while_jobs_are_planned_is_one_sentence(tmp_path):
