@@ -14,68 +14,6 @@ EXPERIMENTS = "reproduce/mini/experiments.yaml"
 TABLE = "tables/mini/table_1.yaml"
 RUN = "mini/noise/strong/low/s0"
 
-# what is written instead of what, the line of it, and what the user is told
-IN_EXPERIMENTS = [
-    ("effect: 2.0", "effect: .nan", 8, "config.effect is no finite number"),
-    ("effect: 2.0", "effect: 1e999", 8, "config.effect is no finite number"),
-    ("effect: 2.0", f"effect: 1{'0' * 400}", 8, "config.effect is no finite number"),
-    ("effect: 2.0", "effect: 2021-01-02", 8, "config.effect is a date: quote it if it is text"),
-    ("effect: 2.0", "effect: !!set {a, b}", 8, "config.effect is a set"),
-    ("effect: 2.0", "1: 2.0", 8, "noise.config.1: 1 is not of type 'string'"),
-    ("strong: {}", "1: {}", 10, "noise.methods.1: 1 is not of type 'string'"),
-    ("strong: {}", '"strong\\n": {}', 10, "does not match"),
-    ("strong: {}", f"{'x' * 300}: {{}}", 10, "too long"),
-    ("  noise:\n", "  ../noise:\n", 6, "'../noise' does not match"),
-    ("seeds: [0, 1, 2]", f"seeds: [{10**30}]", 15, "maximum"),
-    ("    seeds:", "    needs: [CIFAR 10]\n    seeds:", 15, "does not match"),
-    ("    seeds:", "    module: ../../x\n    seeds:", 15, "does not match"),
-]
-
-
-@pytest.mark.parametrize("old, new, line, told", IN_EXPERIMENTS)
-def test_in_experiments(tmp_path, old, new, line, told):
-    root = tiny.project(tmp_path)
-    path = tiny.edit(root, EXPERIMENTS, old, new)
-    with pytest.raises(HarnessError) as caught:
-        experiments.paper("mini", root)
-    assert str(caught.value).startswith(f"{path}, line {line}: ")
-    assert told in str(caught.value) and "\n" not in str(caught.value)
-
-
-TWICE = tiny.TABLE[tiny.TABLE.index("  - id: high-above-low") :]
-TREND = 'tests: [{trend: rising, each: {row: [low, high]}, over: ["{row}", strong]}]'
-IN_AN_ARTEFACT = [
-    ('format: ".2f"', 'format: ".2fE"', 6, "format '.2fE' prints no number"),
-    ('format: ".2f"', 'format: "999999999f"', 6, "prints no number"),
-    ("{name: low, setting: low}", "{name: low, setting: low, format: d}", 9, "format 'd' prints no number"),
-    (
-        "{name: low, setting: low}",
-        "{name: low, setting: low, blank: [stong]}",
-        9,
-        "blank column 'stong' does not exist: did you mean 'strong'?",
-    ),
-    ("cells: {experiment: noise}\n", "", 18, "low / strong is printed and is of no experiment: add"),
-    (TWICE, TWICE * 2, 26, "a claim's id 'high-above-low' is empty or stands twice"),
-    ("id: high-above-low", "id: '{}'", 22, "a claim's id '' is empty or stands twice"),
-    (
-        'tests: [{left: [high, strong], relation: ">", right: [low, strong]}]',
-        TREND,
-        25,
-        "a trend needs three points",
-    ),
-    ('"0.0 (0.2)", weak', ".inf, weak", 19, "reported.numbers.low.strong is no finite number"),
-]
-
-
-@pytest.mark.parametrize("old, new, line, told", IN_AN_ARTEFACT)
-def test_in_an_artefact(tmp_path, old, new, line, told):
-    root = tiny.project(tmp_path)
-    path = tiny.edit(root, TABLE, old, new)
-    with pytest.raises(HarnessError) as caught:
-        artefacts.artefacts(root)
-    assert str(caught.value).startswith(f"{path}, line {line}: "), str(caught.value)
-    assert told in str(caught.value) and "\n" not in str(caught.value)
-
 
 def test_aliases_that_multiply(tmp_path):
     """Nine lines that stand for ten to the nine keys."""

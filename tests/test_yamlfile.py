@@ -181,6 +181,19 @@ EXPERIMENT_MISTAKES = [
         "unknown key 'gpus' in experiments.noise.resources",
     ),
     ("paper: mini", "paper: maxi", 1, "paper is 'maxi', not 'mini'"),
+    ("effect: 2.0", "effect: .nan", 8, "config.effect is no finite number"),
+    ("effect: 2.0", "effect: 1e999", 8, "config.effect is no finite number"),
+    ("effect: 2.0", f"effect: 1{'0' * 400}", 8, "config.effect is no finite number"),
+    ("effect: 2.0", "effect: 2021-01-02", 8, "config.effect is a date: quote it if it is text"),
+    ("effect: 2.0", "effect: !!set {a, b}", 8, "config.effect is a set"),
+    ("effect: 2.0", "1: 2.0", 8, "noise.config.1: 1 is not of type 'string'"),
+    ("strong: {}", "1: {}", 10, "noise.methods.1: 1 is not of type 'string'"),
+    ("strong: {}", '"strong\\n": {}', 10, "does not match"),
+    ("strong: {}", f"{'x' * 300}: {{}}", 10, "too long"),
+    ("  noise:\n", "  ../noise:\n", 6, "'../noise' does not match"),
+    ("seeds: [0, 1, 2]", f"seeds: [{10**30}]", 15, "maximum"),
+    ("    seeds:", "    needs: [CIFAR 10]\n    seeds:", 15, "does not match"),
+    ("    seeds:", "    module: ../../x\n    seeds:", 15, "does not match"),
 ]
 
 
@@ -191,9 +204,11 @@ def test_mistakes_in_experiments(tmp_path, old, new, line, told):
     with pytest.raises(HarnessError) as caught:
         experiments.paper("mini", root)
     assert str(caught.value).startswith(f"{path}, line {line}: ")
-    assert told in str(caught.value)
+    assert told in str(caught.value) and "\n" not in str(caught.value)
 
 
+TWICE = tiny.TABLE[tiny.TABLE.index("  - id: high-above-low") :]
+TREND = 'tests: [{trend: rising, each: {row: [low, high]}, over: ["{row}", strong]}]'
 ARTEFACT_MISTAKES = [
     ("title:", "titel:", 3, "unknown key 'titel' in the file: did you mean 'title'?"),
     ("title: Means and correlations\n", "", 1, "the file lacks the key 'title'"),
@@ -244,6 +259,25 @@ ARTEFACT_MISTAKES = [
     ("    high: {strong", "    high: {strnog", 20, "reported column 'strnog' does not exist"),
     ("[high, strong]", "[hgh, strong]", 25, "row 'hgh' does not exist: did you mean 'high'?"),
     ("[high, strong]", "[high, strog]", 25, "column 'strog' does not exist: did you mean 'strong'?"),
+    ('format: ".2f"', 'format: ".2fE"', 6, "format '.2fE' prints no number"),
+    ('format: ".2f"', 'format: "999999999f"', 6, "prints no number"),
+    ("{name: low, setting: low}", "{name: low, setting: low, format: d}", 9, "format 'd' prints no number"),
+    (
+        "{name: low, setting: low}",
+        "{name: low, setting: low, blank: [stong]}",
+        9,
+        "blank column 'stong' does not exist: did you mean 'strong'?",
+    ),
+    ("cells: {experiment: noise}\n", "", 18, "low / strong is printed and is of no experiment: add"),
+    (TWICE, TWICE * 2, 26, "a claim's id 'high-above-low' is empty or stands twice"),
+    ("id: high-above-low", "id: '{}'", 22, "a claim's id '' is empty or stands twice"),
+    (
+        'tests: [{left: [high, strong], relation: ">", right: [low, strong]}]',
+        TREND,
+        25,
+        "a trend needs three points",
+    ),
+    ('"0.0 (0.2)", weak', ".inf, weak", 19, "reported.numbers.low.strong is no finite number"),
 ]
 
 
@@ -254,7 +288,7 @@ def test_mistakes_in_an_artefact(tmp_path, old, new, line, told):
     with pytest.raises(HarnessError) as caught:
         artefacts.artefacts(root)
     assert str(caught.value).startswith(f"{path}, line {line}: ")
-    assert told in str(caught.value)
+    assert told in str(caught.value) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "- a\n- b\n", "just text\n", "3\n"])
