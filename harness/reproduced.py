@@ -21,7 +21,7 @@ SHOWN = 6  # numbers of an artefact that are listed one by one
 _INTRO = """\
 # Which statements stand
 
-Per paper: what holds, what contradicts and why, what differs, what is unclear and what it would take to know,
+Per paper: what holds, what contradicts or differs and why, what is unclear and what it would take to know,
 and what is not judged. All of it comes from the outcomes accepted in `published/`, of the largest scale at
 which each table or figure was accepted. `python -m harness reproduced` writes this page; `accept` calls it.
 
@@ -170,6 +170,16 @@ def _claims(found: list[Outcome], words: tuple[str, ...]) -> Iterator[str]:
             yield f"- {text}{among} ({_where(o, made[0][1])})"
             if made[0][1]["verdict"] not in HOLDS:
                 yield from (f"  - {_measured(o, *one)}" for one in made)
+            if made[0][1]["verdict"] == "contradicts":
+                written = {claim["id"]: claim.get("why", "") for claim in o.artefact.data["claims"]}
+                yield from _reasons(o, [written.get(claim["id"], "") for _, claim in made])
+
+
+def _reasons(o: Outcome, written: list[str]) -> Iterator[str]:
+    """What is known of why these are so, each once; deviations are links."""
+    for why in dict.fromkeys(written):
+        linked = re.sub(r"\bD\d+\b", rf"[\g<0>](reproduce/{o.artefact.paper}/NOTES.md)", why)
+        yield f"  - Why: {linked or 'not known'}."
 
 
 def _parts(text: str) -> tuple[str, str]:
@@ -216,6 +226,10 @@ def _one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
                 f"- {cell['row']}, {cell['column']}: {ours}, printed {cell['reported']} ({o.link})\n"
                 f"  - {_capital(cell['reason'])}.{f' **{_capital(runs)}.**' if runs else ''}"
             )
+            if word == "differs":
+                asked = (str(cell["row"]), str(cell["column"]))
+                written = [c.select.get("why", "") for c in o.artefact.cells if (c.row, c.column) == asked]
+                yield from _reasons(o, written or [""])
         if cells[SHOWN:]:
             yield f"- {len(cells) - SHOWN} more of the {len(o.printed)} printed numbers of {o.link}."
 

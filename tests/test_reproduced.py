@@ -88,14 +88,27 @@ def test_a_contradiction_is_told_with_what_was_measured(layout):
     change(layout, ".claims.csv", "high-above-low", verdict="contradicts", reason="by -0.4 ± 0.1")
     assert section(layout.root, "What holds").count("\n") == 0  # the numbers
     told = section(layout.root, "What contradicts")
-    assert told.startswith("- The mean is higher") and told.endswith("  - Measured: by -0.4 ± 0.1.")
+    assert told.startswith("- The mean is higher")
+    assert told.endswith("  - Measured: by -0.4 ± 0.1.\n  - Why: not known.")
+    tiny.edit(
+        layout.root,
+        "tables/mini/table_1.yaml",
+        "id: high-above-low",
+        "why: drawn so (D1)\n    id: high-above-low",
+    )
+    told = section(layout.root, "What contradicts")
+    assert told.endswith("\n  - Why: drawn so ([D1](reproduce/mini/NOTES.md)).")
 
 
 def test_a_difference_shows_both_numbers(layout):
     change(layout, ".cells.csv", "high / weak", verdict="differs", reason="+1 from the printed number", n="3")
     told = section(layout.root, "What differs")
     assert re.match(r"- high, weak: \d\.\d\d \(\d\.\d\d\), printed 5\.0 \(0\.2\) \(\[Table 1\]", told)
-    assert "+1 from the printed number." in told
+    assert told.endswith("+1 from the printed number.\n  - Why: not known.")
+    tiny.edit(layout.root, "tables/mini/table_1.yaml", "setting: high}", "setting: high, why: drawn so (D1)}")
+    assert section(layout.root, "What differs").endswith(
+        "\n  - Why: drawn so ([D1](reproduce/mini/NOTES.md))."
+    )
 
 
 def test_what_the_paper_gets_wrong_points_at_its_deviation(layout):

@@ -1,0 +1,37 @@
+"""What is committed under published/ reads as today's harness would write it."""
+
+import json
+
+import pytest
+
+from harness import artefacts, render
+from harness.cellfile import read_cells
+from harness.files import ROOT
+from harness.layout import SCALES, Layout, artefact_file
+from harness.make import truth_name
+
+ACCEPTED = [
+    (artefact, scale)
+    for artefact in artefacts.artefacts()
+    for scale in SCALES
+    if artefact_file(Layout(scale).published, artefact.name, ".cells.csv").is_file()
+]
+
+
+@pytest.mark.parametrize("artefact, scale", ACCEPTED, ids=lambda each: getattr(each, "name", each))
+def test_accepted_tables_and_captions_are_those_of_the_cells(artefact, scale):
+    """Once five tables kept the layout of the day on which they were accepted."""
+    base = Layout(scale).published
+    cells = read_cells(artefact_file(base, artefact.name, ".cells.csv"))
+    runs = json.loads(artefact_file(base, artefact.name, ".provenance.json").read_text())["runs"]
+    if {run["run"] for run in runs} != {run.id for run in artefact.runs(scale)}:
+        pytest.skip("it was accepted with other runs than it has now, and is to be made anew")
+    truths = list(dict.fromkeys(truth_name(truth) for run in runs for truth in run["truths"]))
+    caption = render.caption(artefact, scale, cells, truths)
+    again = f"accept it anew at scale {scale}: {artefact.path.relative_to(ROOT)} or the harness has changed"
+    written = {".md": render.markdown}
+    if artefact.kind == "table":
+        written[".tex"] = render.latex
+    for suffix, write in written.items():
+        accepted = artefact_file(base, artefact.name, suffix).read_text(encoding="utf-8")
+        assert write(artefact, cells, caption) == accepted, again
