@@ -152,7 +152,7 @@ def test_many_numbers_are_no_flood(layout, monkeypatch):
         for column in ("strong", "weak"):
             change(layout, ".cells.csv", f"{row} / {column}", verdict="differs", reason="off")
     monkeypatch.setattr(reproduced, "SHOWN", 1)
-    assert section(layout.root, "What differs").splitlines()[2:] == [
+    assert section(layout.root, "What differs").splitlines()[3:] == [
         "- 3 more of the 4 printed numbers of [Table 1](published/smoke/tables/mini/table_1.md)."
     ]
 
