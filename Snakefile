@@ -56,7 +56,8 @@ DISPLAY = campaign.attach(list(RUNS.values()), LAYOUT, workflow.cores or 1)
 
 
 onstart:
-    warm.start(workflow.dag.needrun_jobs())
+    if workflow.local_exec:
+        warm.start(workflow.dag.needrun_jobs())
     DISPLAY.start(workflow.dag)
 
 

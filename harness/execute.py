@@ -12,6 +12,7 @@ from harness.experiments import RunSpec
 from harness.layout import Layout
 from harness.record import Run, commit, now, write_record
 from harness.settings import build
+from harness.warm import THREADS
 
 
 def execute(spec: RunSpec, layout: Layout, *, threads: int | None = None) -> Path:
@@ -20,8 +21,8 @@ def execute(spec: RunSpec, layout: Layout, *, threads: int | None = None) -> Pat
     folder.mkdir(parents=True, exist_ok=True)
     threads = threads or spec.resources["threads"]
     # Identity of results is promised per thread count only, so the count is set before numpy or torch start:
-    # they read it once, when they are loaded, and nothing up to here loads them.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    # they read it once, when they are loaded. Nothing up to here loads them, or `warm` has with one thread.
+    for name in THREADS:
         os.environ[name] = str(threads)
     allocator = keep_memory()
     # Of the code that is imported now: while a long run goes on, its files may be edited.

@@ -1,6 +1,7 @@
 """Jobs of a campaign that are forks of one process: they do, say and end as jobs that start alone."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,12 +12,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import tiny
 
 from harness import warm
 from harness.errors import INTERRUPTED
 from harness.files import ROOT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux' pidfd_open")
+
+WARM = (ROOT / "harness" / "warm.py").read_text(encoding="utf-8")
 
 # A command line of its own, which says what a job finds and does what a test asks for.
 COMMANDS = """
@@ -36,7 +40,11 @@ def main(words=None):
     if word == "die":
         os.kill(os.getpid(), int(words[1]))
     if word == "open":
-        print(sorted(os.readlink(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd") if int(n) > 2))
+        paths = [f"/proc/self/fd/{n}" for n in os.listdir("/proc/self/fd") if int(n) > 2]
+        print(sorted(os.readlink(path) for path in paths if os.path.lexists(path)))  # not that of listdir
+    if word == "mark":
+        with open("marks", "a") as file:
+            file.write("x")
     if word == "edit":
         from harness import other
         print(other.VALUE)
@@ -57,6 +65,17 @@ def project(tmp_path_factory) -> Path:
         shutil.copy(ROOT / "harness" / name, folder / "harness")
     (folder / "harness" / "cli.py").write_text(COMMANDS)
     (folder / "harness" / "other.py").write_text("VALUE = 1\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def light(project, tmp_path_factory) -> Path:
+    """The same with a server that loads nothing and is there at once."""
+    folder = tmp_path_factory.mktemp("light") / "project"
+    shutil.copytree(project, folder)
+    tiny.edit(
+        folder, "harness/warm.py", re.search(r"LIBRARIES = \(.*?\n\)\n", WARM, re.S)[0], "LIBRARIES = ()\n"
+    )
     return folder
 
 
@@ -99,6 +118,14 @@ def begun(*words: str) -> tuple[subprocess.Popen, int]:
     return client, int(client.stdout.readline())
 
 
+def link(path: Path) -> str:
+    """What a process that is starting has open, or had."""
+    try:
+        return os.readlink(path)
+    except FileNotFoundError:
+        return ""
+
+
 def gone(pid: int) -> bool:
     for _ in range(300):
         if not Path(f"/proc/{pid}").exists():
@@ -131,7 +158,7 @@ def test_a_job_reads_the_code_as_it_is_when_it_begins(campaign, project):
 
 def test_a_job_keeps_nothing_open_that_is_the_servers_or_another_jobs(campaign):
     other, pid = begun()
-    assert run("open").stdout == run("open", **{warm.WHERE: ""}).stdout
+    assert run("open").stdout == run("open", **{warm.WHERE: ""}).stdout == "[]\n"
     other.kill()
     assert gone(pid)
 
@@ -176,7 +203,7 @@ def test_an_interrupt_before_the_job_has_begun_is_answered_by_who_waits(campaign
     campaign.send_signal(signal.SIGSTOP)  # a server that does not answer yet
     client = subprocess.Popen([sys.executable, "-m", "harness", "wait"], stderr=subprocess.PIPE, text=True)
     opened = Path(f"/proc/{client.pid}/fd")
-    while not any(os.readlink(each).startswith("socket") for each in opened.iterdir()):
+    while not any(link(each).startswith("socket") for each in opened.iterdir() if int(each.name) > 2):
         time.sleep(0.1)
     client.send_signal(signal.SIGINT)
     said = client.stderr.readline()
@@ -185,8 +212,30 @@ def test_an_interrupt_before_the_job_has_begun_is_answered_by_who_waits(campaign
     assert run("say").returncode == 3
 
 
-def test_a_killed_server_takes_its_jobs_along_and_they_say_so(project, monkeypatch):
-    for server in started(project, monkeypatch):
+@pytest.mark.parametrize("stream", ["<&-", ">&-", "2>&-"])
+def test_a_job_without_one_of_its_streams_starts_alone(campaign, stream):
+    """Else the socket to the server would have its number, and be handed over as that stream."""
+    command = f'exec "{sys.executable}" -m harness open {stream}'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "" if stream == ">&-" else "[]\n")
+
+
+def test_where_interrupts_are_ignored_jobs_ignore_them(light, monkeypatch):
+    """So it is for `snakemake &` in a script."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        for server in started(light, monkeypatch):
+            client, pid = begun()
+            for each in (server.pid, client.pid, pid):
+                os.kill(each, signal.SIGINT)
+            os.kill(pid, signal.SIGTERM)
+            assert client.wait(30) == -signal.SIGTERM
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_killed_server_takes_its_jobs_along_and_they_say_so(light, monkeypatch):
+    for server in started(light, monkeypatch):
         client, pid = begun()
         server.kill()
         said = client.communicate(timeout=30)[1]
@@ -196,13 +245,28 @@ def test_a_killed_server_takes_its_jobs_along_and_they_say_so(project, monkeypat
         assert run("say").stdout == "out in False False\n"  # as nobody listens any more
 
 
-def test_the_end_of_the_campaign_ends_its_jobs_and_its_server(project, monkeypatch):
-    for server in started(project, monkeypatch):
+def test_the_end_of_the_campaign_ends_its_jobs_and_its_server(light, monkeypatch):
+    for server in started(light, monkeypatch):
         client, pid = begun()
+        client.send_signal(signal.SIGSTOP)  # it hears of it when nothing is left to kill
         server.stdin.close()
         assert server.wait(30) == 0
         assert gone(pid)
-        assert client.wait(30) != 0
+        client.send_signal(signal.SIGCONT)
+        assert client.communicate(timeout=30)[1].startswith("harness: the campaign that this job belongs to")
+        assert client.returncode == 1
+
+
+def test_a_job_whose_server_is_killed_before_it_answers_is_done_once(light, monkeypatch):
+    """The client, which was told nothing, does it itself; the fork must not."""
+    answer = 'client.sendall(b"%d\\n" % pid)'
+    path = tiny.edit(light, "harness/warm.py", answer, "os.kill(os.getpid(), signal.SIGKILL)")
+    for server in started(light, monkeypatch):
+        assert run("mark").returncode == 0
+        assert server.wait(30) == -signal.SIGKILL
+        time.sleep(1)
+        assert (light / "marks").read_text() == "x"
+    path.write_text(path.read_text().replace("os.kill(os.getpid(), signal.SIGKILL)", answer))
 
 
 @pytest.mark.parametrize(
@@ -214,6 +278,14 @@ def test_few_jobs_and_jobs_on_a_gpu_start_alone(monkeypatch, asked):
     warm.start(asked)
     assert not warm._held
     assert warm.WHERE not in os.environ
+
+
+def test_a_kernel_without_pidfds_starts_jobs_alone(monkeypatch):
+    monkeypatch.setattr(os, "pidfd_open", lambda pid: os.open("/nowhere", 0))
+    monkeypatch.setattr(warm, "_held", [])
+    monkeypatch.delenv(warm.WHERE, raising=False)
+    warm.start(jobs(warm.FEWEST))
+    assert not warm._held
 
 
 def test_it_can_be_switched_off(project, monkeypatch):
