@@ -57,8 +57,16 @@ def main(words=None):
 """
 
 
+@pytest.fixture(scope="module", autouse=True)
+def interrupts() -> Iterator[None]:
+    """Heard, whoever started the tests: a command with `&` in a script starts with interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
-def project(tmp_path_factory) -> Path:
+def project(interrupts, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     (folder / "harness").mkdir()
     for name in ("__init__.py", "__main__.py", "errors.py", "warm.py"):
@@ -201,13 +209,17 @@ def test_an_interrupt_reaches_the_job_which_says_how_to_go_on(campaign):
 
 def test_an_interrupt_before_the_job_has_begun_is_answered_by_who_waits(campaign):
     campaign.send_signal(signal.SIGSTOP)  # a server that does not answer yet
-    client = subprocess.Popen([sys.executable, "-m", "harness", "wait"], stderr=subprocess.PIPE, text=True)
-    opened = Path(f"/proc/{client.pid}/fd")
-    while not any(link(each).startswith("socket") for each in opened.iterdir() if int(each.name) > 2):
-        time.sleep(0.1)
-    client.send_signal(signal.SIGINT)
-    said = client.stderr.readline()
-    campaign.send_signal(signal.SIGCONT)
+    try:
+        client = subprocess.Popen(
+            [sys.executable, "-m", "harness", "wait"], stderr=subprocess.PIPE, text=True
+        )
+        opened = Path(f"/proc/{client.pid}/fd")
+        while not any(link(each).startswith("socket") for each in opened.iterdir() if int(each.name) > 2):
+            time.sleep(0.1)
+        client.send_signal(signal.SIGINT)
+        said = client.stderr.readline()
+    finally:
+        campaign.send_signal(signal.SIGCONT)
     assert (said, client.wait(30)) == (f"harness: {INTERRUPTED}\n", 1)
     assert run("say").returncode == 3
 
