@@ -25,7 +25,7 @@ def bench(monkeypatch):
         values = np.array([int(nb201.digits(arch)) + epochs / 1000 for arch in archs])
         return SimpleNamespace(values=values, identity=SimpleNamespace(epochs=epochs, split=split))
 
-    monkeypatch.setattr(pruning, "truths", truths)
+    monkeypatch.setattr("harness.asked.truths", truths)
     return asked
 
 

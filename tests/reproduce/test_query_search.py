@@ -188,7 +188,7 @@ def test_a_run_leaves_every_repeat(monkeypatch, tmp_path):
         assert epochs == 200
         return SimpleNamespace(values=np.full(SIZE, 200.0))
 
-    monkeypatch.setattr(query_search, "truths", truths)
+    monkeypatch.setattr("harness.asked.truths", truths)
     monkeypatch.setattr(query_search, "seconds", seconds)
     spec = RunSpec("sotl", "query_search", "rea", "cifar10", 0, "smoke", {}, {}, "")
     given = config(search="random", final=Answers(200, "test", "mean"), budget=1200.0, repeats=4)
