@@ -1,4 +1,4 @@
-"""The command line: find, plan, status, run, check, accept, reproduced, data, bench; the pipeline's steps."""
+"""The command line: looking (find, plan, status), running, accepting, records, data, truths; the steps."""
 
 import argparse
 import os
@@ -56,6 +56,9 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("accept", _accept, "accept today's outcome of artefacts (all when none is named)")
     sub.add_argument("artefacts", nargs="*", metavar="artefact")
     sub.add_argument("--reason", required=True)
+    sub = command("records", _records, "run records kept in published/: lay them out, keep today's")
+    sub.add_argument("action", choices=("lay-out", "keep"))
+    sub.add_argument("papers", nargs="+", metavar="paper")
     command("reproduced", _reproduced, "write REPRODUCED.md and the README's table anew", scale=False)
     sub = command("data", _data, "image sets: list, fetch, verify", scale=False)
     sub.add_argument("action", choices=("list", "fetch", "verify"))
@@ -200,6 +203,27 @@ def _accept(options: argparse.Namespace) -> int:
     chosen = [artefacts.find(n) for n in options.artefacts] or artefacts.artefacts()
     for provenance in accept_all(chosen, layout, options.reason):
         print(provenance.relative_to(layout.root))
+    return 0
+
+
+def _records(options: argparse.Namespace) -> int:
+    from harness import campaign, kept
+
+    layout = Layout(options.scale)
+    campaign.hold(layout)
+    for paper in options.papers:
+        if options.action == "keep":
+            path, n = kept.keep(paper, layout)
+            print(
+                f"{paper}: {n} records in {path.relative_to(layout.root)}, {path.stat().st_size / 1e3:.0f} kB"
+            )
+            continue
+        found = kept.lay_out(paper, layout)
+        for run, reason in found.items():
+            if reason:
+                print(f"{run} is left to be run: {reason}")
+        laid = list(found.values()).count("")
+        print(f"{paper}: {laid} records laid out in {layout.results.relative_to(layout.root)}")
     return 0
 
 

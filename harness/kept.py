@@ -1,0 +1,93 @@
+"""Run records that travel with the project: packed into published/, laid out as if they had been run here."""
+
+import io
+import lzma
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+
+from harness.errors import HarnessError
+from harness.experiments import RunSpec
+from harness.experiments import paper as experiments_of
+from harness.files import ROOT, write_atomic
+from harness.fresh import is_there, why_stale
+from harness.layout import Layout
+from harness.record import read_record
+
+LIMIT = 4 << 20  # bytes of an archive: a clone has to carry it for ever
+
+
+def archive(paper: str, layout: Layout) -> Path:
+    return layout.published / "records" / f"{paper}.tar.xz"
+
+
+def keep(paper: str, layout: Layout, root: Path = ROOT) -> tuple[Path, int]:
+    """Pack the paper's whole records of today's code and config; those kept before stay while they count."""
+    if archive(paper, layout).is_file():
+        lay_out(paper, layout, root)
+    files = {}
+    for spec in experiments_of(paper, root).runs(layout.scale):
+        if is_there(spec, layout):
+            folder = layout.run_folder(spec.id)
+            for name in ("run.json", *sorted(read_record(folder)["tables"])):
+                files[f"{spec.id}/{name}"] = (folder / name).read_bytes()
+    if not files:
+        raise HarnessError(f"no run of {paper} was made at scale {layout.scale}: there is no record to keep")
+    packed = _pack(files)
+    if len(packed) > LIMIT:
+        size = f"{len(packed) / 1e6:.1f} MB packed, more than {LIMIT / 1e6:.1f} MB"
+        raise HarnessError(f"the records of {paper} take {size}: they are not kept in the project")
+    write_atomic(archive(paper, layout), packed)
+    return archive(paper, layout), sum(name.endswith("/run.json") for name in files)
+
+
+def _pack(files: dict[str, bytes]) -> bytes:
+    """The same bytes for the same files, whenever and by whomever they are packed."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:xz", preset=9) as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def lay_out(paper: str, layout: Layout, root: Path = ROOT) -> dict[str, str]:
+    """Bring kept records where their runs are missing: why a run's could not be, '' where it was."""
+    path = archive(paper, layout)
+    missing = [spec for spec in experiments_of(paper, root).runs(layout.scale) if not is_there(spec, layout)]
+    if not path.is_file():
+        raise HarnessError(f"no records of {paper} are kept at scale {layout.scale}: {path} is not there")
+    kept: dict[str, dict[str, bytes]] = {}
+    try:
+        with tarfile.open(path, "r:xz") as tar:
+            for member in filter(tarfile.TarInfo.isreg, tar):
+                run, _, file = member.name.rpartition("/")
+                kept.setdefault(run, {})[file] = tar.extractfile(member).read()
+    except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
+        back = f"git checkout -- {path.relative_to(root)}"
+        raise HarnessError(f"{path} cannot be read ({error}): bring it back with `{back}`") from None
+    return {spec.id: _lay_out_one(spec, kept[spec.id], layout) for spec in missing if spec.id in kept}
+
+
+def _lay_out_one(spec: RunSpec, files: dict[str, bytes], layout: Layout) -> str:
+    """Why a kept record does not count today, or '' once it stands in its run's place.
+
+    Its folder is built beside the others and moved, so that half a record is never seen.
+    """
+    place = layout.run_folder(spec.id)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".laid-out-") as temporary:
+        built = Path(temporary) / place.name
+        for name, content in files.items():
+            write_atomic(built / name, content)
+        try:
+            record = read_record(built)
+        except HarnessError:
+            return "its kept record is damaged"
+        if reason := why_stale(spec, record, layout):
+            return f"{reason} since it was kept"
+        shutil.rmtree(place, ignore_errors=True)
+        built.rename(place)
+    return ""
