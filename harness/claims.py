@@ -1,5 +1,6 @@
 """The statements of a paper that a machine can test, tested on the cells."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -8,7 +9,7 @@ import pandas as pd
 
 from harness.artefacts import Artefact
 from harness.cells import Filled
-from harness.expect import Verdict, judge_gap, judge_slope, judge_spread, worst
+from harness.expect import Measured, Verdict, judge_gap, judge_slope, judge_spread, worst
 from harness.layout import scale_rank
 from harness.several import each, over, points
 from harness.stats import Estimate, combined, exact, slope_weights
@@ -39,17 +40,20 @@ def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
 def _test(claim: dict[str, Any], cells: Estimates, scale: str) -> Verdict:
     if scale_rank(scale) < scale_rank(claim.get("from", "smoke")):
         return Verdict("not comparable", f"tested from scale {claim['from']} on")
+    parts = [(name, group) for test in claim["tests"] for name, group in _parts(test)]
     verdicts = []
-    for test in claim["tests"]:
-        several = each(test)
-        together = "of" in test or "trend" in test  # all combinations are one test
-        for name, group in zip(
-            _names(test), [several] if together else [[one] for one in several], strict=True
-        ):
-            verdict = _judge(group, cells)
-            told = verdict.reason if verdict.word == "not run" else name + verdict.reason
-            verdicts.append(replace(verdict, reason=told))
+    for name, group in parts:
+        verdict = _judge(group, cells, len(parts))
+        told = verdict.reason if verdict.word == "not run" else name + verdict.reason
+        verdicts.append(replace(verdict, reason=told))
     return worst(verdicts)
+
+
+def _parts(test: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """What is judged on its own: a combination of `each`; of a spread or a trend all combinations are one."""
+    several = each(test)
+    together = "of" in test or "trend" in test
+    yield from zip(_names(test), [several] if together else [[one] for one in several], strict=True)
 
 
 def _names(test: dict[str, Any]) -> list[str]:
@@ -61,7 +65,7 @@ def _names(test: dict[str, Any]) -> list[str]:
     return [f"{', '.join(map(str, words))}: " for words in product(*test["each"].values())]
 
 
-def _judge(several: list[dict[str, Any]], cells: Estimates) -> Verdict:
+def _judge(several: list[dict[str, Any]], cells: Estimates, parts: int) -> Verdict:
     test = several[0]
     sides = [side for one in several for side in (one.get("left"), one.get("right"))]
     asked = [point for side in [*sides, *over(several)] for point in points(side)]
@@ -71,26 +75,31 @@ def _judge(several: list[dict[str, Any]], cells: Estimates) -> Verdict:
     if "trend" in test:
         line = [_side(side, cells) for side in over(several)]
         terms = [
-            (w * sign, e) for w, side in zip(slope_weights(len(line)), line, strict=True) for sign, e in side
+            (w * own, e) for w, side in zip(slope_weights(len(line)), line, strict=True) for own, e in side
         ]
-        return judge_slope(*_combined(terms), test["trend"])
+        return judge_slope(_measured(terms, parts), test["trend"])
     if "of" in test:
         pairs = [(cells[_key(one["left"])], cells[_key(one["right"])]) for one in several]
-        return judge_spread(pairs, test["relation"])
+        return judge_spread(pairs, test["relation"], parts)
     left, right = _side(test["left"], cells), _side(test["right"], cells)
-    gap = _combined([*left, *((-sign, estimate) for sign, estimate in right)])
-    return judge_gap(*gap, test["relation"], test.get("margin", 0.0))
+    gap = _measured([*left, *((-weight, estimate) for weight, estimate in right)], parts)
+    return judge_gap(gap, test["relation"], test.get("margin", 0.0))
 
 
-def _combined(terms: list[tuple[float, Estimate]]) -> tuple[float, float]:
-    return combined([weight for weight, _ in terms], [estimate for _, estimate in terms])
+def _measured(terms: list[tuple[float, Estimate]], parts: int) -> Measured:
+    weights, estimates = zip(*terms, strict=True)
+    value, half = combined(weights, estimates)
+    return Measured(value, half, combined(weights, estimates, parts)[1], parts)
 
 
 def _side(side: Any, cells: Estimates) -> list[tuple[float, Estimate]]:
-    """The cells of a side with their signs; a gap is its first cell less its second."""
-    if not points(side):
+    """The cells of a side with their weights: a gap is its first less its second, a mean that of all."""
+    there = points(side)
+    if not there:
         return [(1, exact(side))]
-    return [(sign, cells[_key(point)]) for sign, point in zip((1, -1), points(side), strict=False)]
+    mean = isinstance(side, dict) and "mean" in side
+    weights = [1 / len(there)] * len(there) if mean else [1, -1][: len(there)]
+    return [(weight, cells[_key(point)]) for weight, point in zip(weights, there, strict=True)]
 
 
 def _key(point: list[Any]) -> tuple[str, str]:

@@ -3,10 +3,10 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.errors import HarnessError
-from harness.stats import Estimate, as_reported, difference, share_of_spread
+from harness.stats import MIN_RUNS, Estimate, as_reported, difference, share_of_spread
 
 VERDICTS = (
     "match",
@@ -19,7 +19,6 @@ VERDICTS = (
     "out of reach",
     "paper issue",
 )
-MIN_RUNS = 3  # fewer seeds give no interval worth the name
 
 _GROUPING = ", \u00a0\u2009\u202f"  # thousands are printed 782,938 or 15 625
 _WHOLE = rf"\d{{1,3}}(?:[{_GROUPING}]\d{{3}})+|\d+"  # in threes, so that 0,79 is not 79
@@ -138,18 +137,36 @@ def _signed(gap: float) -> str:
     return f"{gap:+.3g}"
 
 
-def judge_gap(gap: float, half: float, relation: str, margin: float = 0.0) -> Verdict:
-    """A claim of order, by a difference and half of its 95 % interval: clear where that excludes 0."""
-    gain = {">": gap - margin, "<": -gap - margin, "=": gap}[relation]
-    return _sided(gain, half, relation, margin)
+@dataclass(frozen=True)
+class Measured:
+    """A difference or slope with half of its 95 % interval, alone and as one of all parts of its claim.
+
+    A claim holds where each part does, at 95 % each. It fails where any part does: of many parts one lies
+    outside its own interval by chance, so that a part fails beyond the interval that all parts share.
+    """
+
+    value: float
+    half: float
+    wide: float
+    parts: int = 1
 
 
-def judge_slope(slope: float, half: float, direction: str) -> Verdict:
-    """A claim of trend over an ordered list, by its slope per step and half of that one's 95 % interval."""
-    return _sided(slope if direction == "rising" else -slope, half, direction, 0.0)
+def judge_gap(found: Measured, relation: str, margin: float = 0.0) -> Verdict:
+    """A claim of order, by a difference: clear where its interval excludes 0, or lies inside the margin."""
+    if relation == "=":
+        return _equal(found, margin)
+    sign = 1 if relation == ">" else -1
+    asked = f", asked for {margin:g} at least" if margin else ""
+    return _sided(replace(found, value=sign * found.value), margin, asked)
 
 
-def judge_spread(pairs: Sequence[tuple[Estimate, Estimate]], relation: str) -> Verdict:
+def judge_slope(found: Measured, direction: str) -> Verdict:
+    """A claim of trend over an ordered list, by its slope per step."""
+    sign = 1 if direction == "rising" else -1
+    return _sided(replace(found, value=sign * found.value), 0.0, "")
+
+
+def judge_spread(pairs: Sequence[tuple[Estimate, Estimate]], relation: str, parts: int = 1) -> Verdict:
     """A claim that runs scatter less (or more) in the first of each pair than in the second."""
     if any(e.spread_kind != "sample_sd" for pair in pairs for e in pair):
         return Verdict("unclear", "a single run has no spread")
@@ -157,26 +174,47 @@ def judge_spread(pairs: Sequence[tuple[Estimate, Estimate]], relation: str) -> V
         return Verdict("contradicts", "one side is not a number")
     share, low, high = share_of_spread(pairs)
     told = f"{share:.0%} of the scatter over runs, where equals have {low:.0%} to {high:.0%}"
-    if low <= share <= high:
-        return Verdict("unclear", told)
-    return Verdict("agrees" if (share < low) == (relation == "<") else "contradicts", told)
+    if (share < low) if relation == "<" else (share > high):
+        return Verdict("agrees", told)
+    _, low, high = share_of_spread(pairs, parts)
+    against = (share > high) if relation == "<" else (share < low)
+    return Verdict("contradicts" if against else "unclear", told)
 
 
-def _sided(gain: float, half: float, relation: str, margin: float) -> Verdict:
-    if not math.isfinite(gain):
+def _sided(found: Measured, margin: float, asked: str) -> Verdict:
+    """`found` is signed so that the claim wants it above the margin."""
+    if not math.isfinite(found.value):
         return Verdict("contradicts", "one side is not a number")
-    told = f"{gain:+.3g}" + (f" ± {half:.2g}" if half else "")
-    if relation == "=":  # equal within the margin
-        if abs(gain) + half <= margin:
-            return Verdict("agrees", f"difference {told}, inside ±{margin:g}")
-        if abs(gain) - half > margin:
-            return Verdict("contradicts", f"difference {told}, outside ±{margin:g}")
-        return Verdict("unclear", f"difference {told} against ±{margin:g}")
-    if gain - half > 0:
+    told, above = _told(found) + asked, found.value - margin
+    if above - found.half > 0:
         return Verdict("agrees", f"by {told}")
-    if gain + half < 0 or (half == 0 and gain <= 0):
+    if above + found.wide < 0 or (found.half == 0 and above <= 0):
         return Verdict("contradicts", f"by {told}")
+    if above + found.half < 0:
+        return Verdict("unclear", f"by {told}: {_by_chance(found)}")
     return Verdict("unclear", f"{told}: the interval is wider than the effect")
+
+
+def _equal(found: Measured, margin: float) -> Verdict:
+    """Equal within the margin."""
+    if not math.isfinite(found.value):
+        return Verdict("contradicts", "one side is not a number")
+    gap, told = abs(found.value), _told(found)
+    if gap + found.half <= margin:
+        return Verdict("agrees", f"difference {told}, inside ±{margin:g}")
+    if gap - found.wide > margin:
+        return Verdict("contradicts", f"difference {told}, outside ±{margin:g}")
+    if gap - found.half > margin:
+        return Verdict("unclear", f"difference {told}, outside ±{margin:g}: {_by_chance(found)}")
+    return Verdict("unclear", f"difference {told} against ±{margin:g}")
+
+
+def _told(found: Measured) -> str:
+    return f"{found.value:+.3g}" + (f" ± {found.half:.2g}" if found.half else "")
+
+
+def _by_chance(found: Measured) -> str:
+    return f"one of {found.parts} parts may lie so far off by chance"
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:

@@ -16,7 +16,9 @@ NOISY = ("sample_sd", "bootstrap", "none")  # another run, or another sample, gi
 
 _FLOAT = r"[-+]?[\d.]+(?:e[-+]?\d+)?"
 # The forms that harness/expect.py gives to the reason of an unclear claim.
-_ORDER = re.compile(rf"({_FLOAT}) ± ({_FLOAT}): the interval is wider than the effect")
+_ORDER = re.compile(
+    rf"({_FLOAT}) ± ({_FLOAT})(?:, asked for ({_FLOAT}) at least)?: the interval is wider than the effect"
+)
 _EQUAL = re.compile(rf"difference ({_FLOAT}) ± ({_FLOAT}) against ±({_FLOAT})")
 _SCATTER = re.compile(r"(\d+)% of the scatter over runs, where equals have (\d+)% to (\d+)%")
 
@@ -64,8 +66,8 @@ def _cells_of(artefact: Artefact, cells: Cells, claim: str) -> Iterator[dict[str
 
 def _parts(reason: str) -> Iterator[tuple[float, float]]:
     """Half of each interval that is too wide, and how wide it might be."""
-    for gap, half in _ORDER.findall(reason):
-        yield float(half), abs(float(gap))
+    for gap, half, margin in _ORDER.findall(reason):
+        yield float(half), abs(float(gap) - float(margin or 0))
     for gap, half, margin in _EQUAL.findall(reason):
         yield float(half), abs(abs(float(gap)) - float(margin))
     for share, low, high in _SCATTER.findall(reason):

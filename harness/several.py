@@ -58,4 +58,6 @@ def over(several: list[dict[str, Any]]) -> list[Any]:
 
 def points(side: Any) -> list[list[Any]]:
     """The cells that one side of a claim's test is made of; a number is made of none."""
-    return side["gap"] if isinstance(side, dict) else [side] if isinstance(side, list) else []
+    if isinstance(side, dict):
+        return next(iter(side.values()))  # of a gap or a mean
+    return [side] if isinstance(side, list) else []

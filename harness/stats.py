@@ -3,7 +3,8 @@
 Two sources of noise are kept apart. *Runs* (seeds, repeats): Student's t on their spread. *Units* (the
 architectures that happened to be sampled): bootstrap, the same resample for every run. A difference is
 judged by Welch's t on both sides' standard errors, at 95 %, two-sided. Numbers of the same runs are
-differenced run by run, and numbers of the same architectures resample by resample.
+differenced run by run, and numbers of the same architectures resample by resample. Of several differences
+looked at together each has a wider interval, so that all of them hold at 95 % (Bonferroni).
 """
 
 import math
@@ -17,6 +18,7 @@ from scipy import stats
 from harness.metrics.resampled import drawn
 
 LEVEL = 0.95
+MIN_RUNS = 3  # fewer seeds give no interval worth the name
 DRAWS = 500
 MANY = 5_000_000  # resamples are held in memory up to this many numbers
 
@@ -147,13 +149,10 @@ def _mean(statistic: Callable[..., float], runs: Sequence[tuple[np.ndarray, ...]
     return float(np.mean([statistic(*(a[pick] for a in arrays)) for arrays in runs]))
 
 
-def quantile(df: float) -> float:
-    """The two-sided 95 % quantile of Student's t."""
-    return (
-        float(stats.t.ppf(0.5 + LEVEL / 2, df))
-        if math.isfinite(df)
-        else float(stats.norm.ppf(0.5 + LEVEL / 2))
-    )
+def quantile(df: float, together: int = 1) -> float:
+    """The two-sided 95 % quantile of Student's t; `together`: of so many intervals at once."""
+    below = 1 - (1 - LEVEL) / 2 / together
+    return float(stats.t.ppf(below, df) if math.isfinite(df) else stats.norm.ppf(below))
 
 
 def _welch_df(parts: Sequence[tuple[float, float]]) -> float:
@@ -179,14 +178,43 @@ def slope_weights(n: int) -> list[float]:
     return (weights / (weights @ weights)).tolist()
 
 
-def combined(weights: Sequence[float], estimates: Sequence[Estimate]) -> tuple[float, float]:
+def combined(
+    weights: Sequence[float], estimates: Sequence[Estimate], together: int = 1
+) -> tuple[float, float]:
     """Σ weight · estimate and its 95 % half-width: paired where runs or architectures are the same ones."""
-    terms = list(zip(weights, estimates, strict=True))
+    terms = list(zip(weights, on_shared_runs(estimates), strict=True))
     value = sum(w * e.value for w, e in terms)
     terms = [(w, e) for w, e in terms if w != 0]  # the middle of an odd number says nothing of a slope
     parts = [_error_of_runs(group) for group in _together(terms, lambda e: e.runs)]
     parts += [(_error_of_units(group), math.inf) for group in _together(terms, lambda e: e.architectures)]
-    return value, _half_width(parts)
+    return value, _half_width(parts, together)
+
+
+def on_shared_runs(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """The same numbers of the runs that all of them have, where those are enough for an interval.
+
+    Resamples of architectures stay those of all runs: they tell of the sample, not of the runs.
+    """
+    named = [set(e.runs) for e in estimates if e.runs]
+    shared = set.intersection(*named) if named else set()
+    return [_of_these(e, shared) for e in estimates] if len(shared) >= MIN_RUNS else list(estimates)
+
+
+def _of_these(estimate: Estimate, runs: set[str]) -> Estimate:
+    if set(estimate.runs) <= runs:
+        return estimate
+    kept = [(run, value) for run, value in zip(estimate.runs, estimate.per_run, strict=True) if run in runs]
+    fewer = of_runs([value for _, value in kept])
+    return replace(
+        estimate,
+        value=fewer.value,
+        n=fewer.n,
+        spread=fewer.spread,
+        se_runs=fewer.se_runs,
+        df=fewer.df,
+        per_run=fewer.per_run,
+        runs=tuple(run for run, _ in kept),
+    )
 
 
 Term = tuple[float, Estimate]
@@ -215,13 +243,15 @@ def _error_of_units(group: Sequence[Term]) -> float:
     return float(np.nanstd(sum(w * np.array(e.per_draw) for w, e in group), ddof=1))
 
 
-def _half_width(parts: Sequence[tuple[float, float]]) -> float:
+def _half_width(parts: Sequence[tuple[float, float]], together: int = 1) -> float:
     """Of the 95 % interval of a sum of independent errors: standard error and degrees of freedom of each."""
     se = math.sqrt(sum(se**2 for se, _ in parts))
-    return 0.0 if se == 0 else quantile(_welch_df(parts)) * se
+    return 0.0 if se == 0 else quantile(_welch_df(parts), together) * se
 
 
-def share_of_spread(pairs: Sequence[tuple[Estimate, Estimate]]) -> tuple[float, float, float]:
+def share_of_spread(
+    pairs: Sequence[tuple[Estimate, Estimate]], together: int = 1
+) -> tuple[float, float, float]:
     """The firsts' share in the squared deviations of runs, on average over pairs; the 95 % range of equals.
 
     Where two normal samples scatter alike that share has a Beta distribution: an F test for one pair, and for
@@ -229,14 +259,17 @@ def share_of_spread(pairs: Sequence[tuple[Estimate, Estimate]]) -> tuple[float, 
     """
     squares = [tuple((e.n - 1) * e.spread**2 for e in pair) for pair in pairs]
     share = np.mean([a / (a + b) if a + b > 0 else 0.5 for a, b in squares])
-    return float(share), *_shares_of_equals(tuple((a.n, b.n) for a, b in pairs))
+    return float(share), *_shares_of_equals(tuple((a.n, b.n) for a, b in pairs), together)
 
 
 @cache
-def _shares_of_equals(sizes: tuple[tuple[int, int], ...], draws: int = 20_000) -> tuple[float, float]:
+def _shares_of_equals(
+    sizes: tuple[tuple[int, int], ...], together: int, draws: int = 20_000
+) -> tuple[float, float]:
     rng = np.random.default_rng(0)
     shares = np.mean([rng.beta((a - 1) / 2, (b - 1) / 2, draws) for a, b in sizes], axis=0)
-    low, high = np.quantile(shares, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
+    outside = (1 - LEVEL) / 2 / together
+    low, high = np.quantile(shares, [outside, 1 - outside])
     return float(low), float(high)
 
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.expect import Measured
+
 
 def real_data(relative: str) -> Path:
     """The path of a real data file, or a skip that says how to provide it."""
@@ -14,6 +16,11 @@ def real_data(relative: str) -> Path:
     if path is None:
         pytest.skip(f"needs {relative}: set NAS_DATA to a folder that holds it")
     return path
+
+
+def alone(value: float, half: float) -> Measured:
+    """A difference that is the only part of its claim."""
+    return Measured(value, half, half)
 
 
 def calling(function: Callable, *arguments: object) -> object:

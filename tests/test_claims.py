@@ -49,6 +49,45 @@ def test_order_against_a_number_and_with_a_margin(judged):
     assert judged('{left: [low, weak], relation: "=", right: 3, margin: 1}', low_weak=2).word == "agrees"
 
 
+def test_a_margin_is_told_beside_the_difference(judged):
+    """Once a lead of 0.1 was told as "by -0.2" where 0.3 was asked for."""
+    order = '{left: [low, weak], relation: "<", right: 3, margin: 0.3}'
+    assert judged(order, low_weak=2.9).reason == "by +0.1, asked for 0.3 at least"
+    assert judged(order, low_weak=2.5) == Verdict("agrees", "by +0.5, asked for 0.3 at least")
+    wide = judged(order, low_weak=of_runs([2.5, 2.8, 2.2]))
+    assert wide == Verdict(
+        "unclear", "+0.5 ± 0.75, asked for 0.3 at least: the interval is wider than the effect"
+    )
+
+
+def test_of_many_parts_one_that_is_off_by_chance_does_not_refute_the_claim(judged):
+    """A part alone fails at 95 %; of several, each at what all of them together keep at 95 %."""
+    part = '{left: [low, weak], relation: ">", right: 0}'
+    sure = [part.replace("low, weak", f"high, {name}") for name in ("weak", "strong", "correlation")]
+    values = {"high_weak": 1, "high_strong": 1, "high_correlation": 1}
+    off = of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])  # -0.56 ± 0.5, as one of four parts ± 0.8
+    assert judged(part, low_weak=off).word == "contradicts"
+    assert judged(", ".join([part, *sure]), low_weak=off, **values) == Verdict(
+        "unclear", "by -0.56 ± 0.5: one of 4 parts may lie so far off by chance"
+    )
+    far = of_runs([-1.0, -0.9, -0.95, -0.98, -0.92])
+    assert judged(", ".join([part, *sure]), low_weak=far, **values).word == "contradicts"
+    equal = part.replace('">"', '"="')
+    assert judged(equal, low_weak=off).word == "contradicts"
+    verdict = judged(", ".join([equal, *sure]), low_weak=off, **values)
+    assert verdict.word == "unclear" and verdict.reason.endswith("may lie so far off by chance")
+
+
+def test_the_mean_of_several(judged):
+    mean = "{mean: [[low, weak], [low, strong], [high, weak]]}"
+    values = {"low_weak": 1, "low_strong": 2, "high_weak": 6, "high_strong": 2}
+    assert judged(f'{{left: {mean}, relation: ">", right: [high, strong]}}', **values).reason == "by +1"
+    other_way = f'{{left: [high, strong], relation: ">", right: {mean}}}'
+    assert judged(other_way, **values).reason == "by -1"
+    with pytest.raises(HarnessError, match="row 'lov' does not exist"):
+        judged(f'{{left: {mean.replace("high", "lov")}, relation: ">", right: 0}}')
+
+
 def test_a_trend_over_cells(judged):
     trend = "{trend: falling, over: [[high, strong], [high, weak], [low, weak]]}"
     assert judged(trend, high_strong=3, high_weak=2.5, low_weak=1).word == "agrees"

@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import alone
 
 from harness.errors import HarnessError
 from harness.expect import (
@@ -250,12 +251,12 @@ def test_settings_are_compared_as_texts_or_numbers():
     ],
 )
 def test_claims_of_order(left, relation, right, margin, word):
-    assert judge_gap(*difference(left, right), relation, margin).word == word
+    assert judge_gap(alone(*difference(left, right)), relation, margin).word == word
 
 
 def trend(points: list[Estimate], direction: str) -> Verdict:
     """As claims.py judges it."""
-    return judge_slope(*combined(slope_weights(len(points)), points), direction)
+    return judge_slope(alone(*combined(slope_weights(len(points)), points)), direction)
 
 
 def test_claims_of_trend():

@@ -10,9 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
+from support import alone
 from test_false_alarms import within
 
-from harness.expect import judge_gap, judge_spread
+from harness.expect import Measured, judge_gap, judge_spread
 from harness.metrics import ranking, resampled
 from harness.metrics.ranking import spearman
 from harness.stats import (
@@ -59,6 +60,36 @@ def test_numbers_of_the_same_runs_are_differenced_run_by_run():
     df = (se_runs**2 + a.se_units**2 + b.se_units**2) ** 2 / (se_runs**4 / 2)
     se = math.hypot(se_runs, a.se_units, b.se_units)
     assert difference(a, b)[1] == pytest.approx(scipy_stats.t.ppf(0.975, df) * se)
+
+
+def test_methods_with_other_numbers_of_seeds_are_compared_on_the_seeds_of_both():
+    """Once five seeds met three as two samples, and the pairing of the three was lost."""
+    five = replace(of_runs([0.60, 0.72, 0.66, 0.90, 0.20]), runs=("s0", "s1", "s2", "s3", "s4"))
+    three = replace(of_runs([0.63, 0.75, 0.69]), runs=("s0", "s1", "s2"))
+    assert combined([1, -1], [three, five]) == (pytest.approx(0.03), pytest.approx(0, abs=1e-12))
+    assert combined([1, -1], [five, three])[0] == pytest.approx(-0.03)
+    two = replace(of_runs([0.63, 0.75]), runs=("s0", "s1"))  # too few for an interval: two samples
+    assert combined([1, -1], [two, five])[0] == pytest.approx(0.69 - 0.616)
+    others = replace(three, runs=("u", "v", "w"))
+    assert combined([1, -1], [others, five])[0] == pytest.approx(0.69 - 0.616)
+    assert combined([1, -1, 0.5], [three, five, exact(2)])[0] == pytest.approx(1.03)
+
+
+def test_many_true_parts_rarely_refute_a_claim_and_a_false_one_does():
+    """Twenty parts that are just true: one in forty tells each wrong alone, one in forty all of them."""
+    rng, refuted, alone_refuted, found = np.random.default_rng(25), 0, 0, 0
+    for _ in range(300):
+        parts = [of_runs(values) for values in rng.normal(size=(20, 6))]
+        found += _refuted([replace(parts[0], value=parts[0].value - 4), *parts[1:]], 20)
+        refuted += _refuted(parts, 20)
+        alone_refuted += _refuted(parts, 1)
+    assert within(refuted, 300, 0.005, 0.04)
+    assert alone_refuted > 90 and found > 270
+
+
+def _refuted(parts: list[Estimate], together: int) -> bool:
+    measured = [Measured(*combined([1], [e]), combined([1], [e], together)[1], together) for e in parts]
+    return any(judge_gap(found, ">").word == "contradicts" for found in measured)
 
 
 def test_a_number_less_itself_is_nothing_and_has_no_interval():
@@ -161,7 +192,7 @@ def test_equally_good_estimators_are_rarely_told_apart(runs, kind, what, same_ru
     rng, words = np.random.default_rng(21), Counter()
     for _ in range(300):
         pair = estimators(rng, runs, (0.8, 0.8), same_runs, kind, what)
-        words[judge_gap(*difference(*pair), ">").word] += 1
+        words[judge_gap(alone(*difference(*pair)), ">").word] += 1
     for word in ("agrees", "contradicts"):
         assert within(words[word], 300, 0, 0.03)
 
@@ -180,8 +211,8 @@ def test_the_better_estimator_is_found_far_more_often(runs, same_runs, kind, pow
     rng, found, without = np.random.default_rng(22), 0, 0
     for _ in range(200):
         a, b = estimators(rng, runs, (0.5, 0.8), same_runs, kind, "spearman")
-        found += judge_gap(*difference(a, b), ">").word == "agrees"
-        without += judge_gap(*difference(unpaired(a), unpaired(b)), ">").word == "agrees"
+        found += judge_gap(alone(*difference(a, b)), ">").word == "agrees"
+        without += judge_gap(alone(*difference(unpaired(a), unpaired(b))), ">").word == "agrees"
     assert found / 200 > power and without / 200 < min(unpaired_power, found / 200)
 
 
