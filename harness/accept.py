@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from harness import reproduced
+from harness import judged, reproduced
 from harness.artefacts import Artefact
 from harness.errors import HarnessError
+from harness.expect import RULE
 from harness.files import ROOT, write_atomic
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
@@ -32,6 +33,11 @@ KEPT = (
 REMADE = (".svg", ".pdf", ".html")  # made again from the cells in a second; git need not carry them
 
 
+def require_reason(command: str, reason: str, asked: str) -> None:
+    if len(reason.split()) < 2:
+        raise HarnessError(f"{command} needs --reason with at least a few words: {asked}")
+
+
 def accept(artefact: Artefact, layout: Layout, reason: str, root: Path = ROOT) -> Path:
     """One artefact; its provenance's path."""
     (provenance,) = accept_all([artefact], layout, reason, root)
@@ -53,8 +59,7 @@ def accept_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Pa
 
 def _accept(artefact: Artefact, layout: Layout, reason: str, root: Path) -> Path:
     """Copy cells, claims and renderings; write from which runs they came and why they were accepted."""
-    if len(reason.split()) < 2:
-        raise HarnessError("accept needs --reason with at least a few words: why is this outcome right?")
+    require_reason("accept", reason, "why is this outcome right?")
     made = outputs(artefact, layout.results)
     missing = [path.name for path in made if not path.is_file()]
     if missing:
@@ -71,6 +76,9 @@ def _accept(artefact: Artefact, layout: Layout, reason: str, root: Path) -> Path
         "scale": layout.scale,
         "accepted": now(),
         "reason": reason,
+        "rule": RULE,
+        "cells": judged.of_cells(artefact),
+        "claims": judged.of_claims(artefact, layout.scale),
         "runs": runs,
     }
     for path in made:

@@ -49,6 +49,13 @@ class Artefact:
         """The module that draws a figure."""
         return self.path.with_suffix(".py")
 
+    def differs(self, scale: str) -> list[str]:
+        """The deviations that say how its experiments differ at this scale from the published set-up."""
+        experiments = paper(self.paper, self.path.parents[2]).experiments
+        names = {cell.select["experiment"] for cell in self.cells if "experiment" in cell.select}
+        told = {deviation for name in names for deviation in experiments[name].differs(scale)}
+        return sorted(told, key=lambda deviation: int(deviation[1:]))
+
     def runs(self, scale: str, root: Path = ROOT) -> list[RunSpec]:
         """The runs that its cells are made of, each once."""
         found: dict[str, RunSpec] = {}

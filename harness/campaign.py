@@ -116,7 +116,7 @@ class Display(logging.Filter):
         super().__init__()
         self.runs, self.layout, self.cores, self.stream = runs, layout, cores, stream
         self.live = stream.isatty()
-        self.known = plan.Past({}, {})
+        self.known, self.learnt = plan.Past({}, {}), 0
         self.begun = time.monotonic()
         self.old: dict[str, int] = {}
         self.jobs: tuple[Any, ...] = ()
@@ -152,6 +152,7 @@ class Display(logging.Filter):
         again = {_name(job) for job in self.jobs}
         self.old = status.stamps([run for run in self.runs if run.id in again], self.layout)
         self.known = plan.past(self.layout.root)
+        self.learnt = status.read(self.runs, self.layout, self.known, self.old).done
         self.begun = time.monotonic()
         self.thread.start()
 
@@ -173,7 +174,7 @@ class Display(logging.Filter):
 
     def _draw(self, end: str) -> None:
         done, total = sum(map(self.finished, self.jobs)), len(self.jobs)
-        now = status.read(self.runs, self.layout, self.known, self.old, total - done)
+        now = self._status(total - done)
         head, *rest = status.lines(now, self.layout.scale, self.cores)
         jobs = f", {done}/{total} jobs" if total else ""
         text = f"{head}{jobs}, {plan.duration(time.monotonic() - self.begun)} gone"
@@ -186,6 +187,14 @@ class Display(logging.Filter):
         else:
             self.stream.write(text + end)
         self.stream.flush()
+
+    def _status(self, jobs: int) -> status.Status:
+        """Where runs like those that are left were never timed before, the first that end tell."""
+        now = status.read(self.runs, self.layout, self.known, self.old, jobs)
+        if now.unknown and now.done > self.learnt:
+            self.known, self.learnt = plan.past(self.layout.root), now.done
+            now = status.read(self.runs, self.layout, self.known, self.old, jobs)
+        return now
 
     def _starting(self, told: set[str]) -> list[str]:
         """Jobs at work that have not told how far they are: runs that import, tables and figures."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import artefacts, cellfile
+from harness import artefacts, cellfile, judged
 from harness.errors import HarnessError
+from harness.expect import RULE
 from harness.files import ROOT
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
@@ -83,7 +84,20 @@ def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[
         else:
             whats = _cell(before[place], after[place], free=place in free, clock=place in clocks)
             changes += [Change(name, where, what, find) for what in whats]
-    return sorted(changes + _claims(name, layout, find), key=str)
+    changes += _claims(artefact, layout, find)
+    return sorted(changes or _otherwise(artefact, layout, find), key=str)
+
+
+def _otherwise(artefact: artefacts.Artefact, layout: Layout, find: str) -> list[Change]:
+    """Equal numbers and verdicts that came about in another way."""
+    noted = provenance(artefact_file(layout.published, artefact.name, ".provenance.json"))
+    for key, now, what in (
+        ("cells", judged.of_cells(artefact), "was accepted with other cells or printed numbers"),
+        ("rule", RULE, "was accepted by an earlier rule of verdicts"),
+    ):
+        if noted.get(key) != now:
+            return [Change(artefact.name, "", what, find)]
+    return []
 
 
 def _broken(name: str, layout: Layout) -> list[Change]:
@@ -93,7 +107,7 @@ def _broken(name: str, layout: Layout) -> list[Change]:
     for base, suffix, read in (
         (layout.published, ".cells.csv", cellfile.cells),
         (layout.published, ".claims.csv", cellfile.claims),
-        (layout.published, ".provenance.json", _read_accepted_runs),
+        (layout.published, ".provenance.json", provenance),
         (layout.results, ".cells.csv", cellfile.cells),
         (layout.results, ".claims.csv", cellfile.claims),
     ):
@@ -108,14 +122,14 @@ def _broken(name: str, layout: Layout) -> list[Change]:
     return changes
 
 
-def _read_accepted_runs(path: Path) -> list[dict[str, Any]]:
-    """The runs that an accepted artefact was made of; none where nobody noted them."""
+def provenance(path: Path) -> dict[str, Any]:
+    """What an artefact was accepted from: its runs, none where nobody noted them, and its claims' tests."""
     if not path.is_file():
-        return []
+        return {"runs": []}
     try:
-        runs = json.loads(path.read_text(encoding="utf-8"))["runs"]
-        if all(run["machine"]["processor"] for run in runs):
-            return runs
+        noted = json.loads(path.read_text(encoding="utf-8"))
+        if all(run["machine"]["processor"] for run in noted["runs"]):
+            return noted
     except (ValueError, KeyError, TypeError):
         pass
     raise HarnessError(f"{path} is cut short or no provenance: check it out again")
@@ -128,7 +142,7 @@ def _free(
 
     Training amplifies the last digit, in which processors differ: a single run has no value to be held to.
     """
-    accepted = _read_accepted_runs(artefact_file(layout.published, artefact.name, ".provenance.json"))
+    accepted = provenance(artefact_file(layout.published, artefact.name, ".provenance.json"))["runs"]
     then, now = ({run["machine"]["processor"] for run in runs} for runs in (accepted, records.values()))
     return set() if then <= now and now <= then else {(c.row, c.column) for c in artefact.cells}
 
@@ -177,19 +191,25 @@ def _drift(before: dict[str, Any], after: dict[str, Any]) -> str:
     return f"value was {old:.10g} and is {new:.10g}"
 
 
-def _claims(name: str, layout: Layout, find: str) -> list[Change]:
+def _claims(artefact: artefacts.Artefact, layout: Layout, find: str) -> list[Change]:
+    name, changes = artefact.name, []
     before, after = (
         {c["id"]: c for c in cellfile.claims(artefact_file(base, name, ".claims.csv"))}
         for base in (layout.published, layout.results)
     )
-    changes = []
+    now = judged.of_claims(artefact, layout.scale)
+    then = provenance(artefact_file(layout.published, name, ".provenance.json")).get("claims", {})
     for claim in before.keys() | after.keys():
         old = before[claim]["verdict"] if claim in before else "absent"
         new = after[claim]["verdict"] if claim in after else "absent"
         if old != new:
             why = f" ({after[claim]['reason']})" if claim in after else ""
-            changes.append(Change(name, f"claim {claim}", f"verdict was {old!r} and is {new!r}{why}", find))
-        elif before[claim]["text"] != after[claim]["text"]:
-            what = f"said {before[claim]['text']!r} and says {after[claim]['text']!r}"
-            changes.append(Change(name, f"claim {claim}", what, find))
+            what = f"verdict was {old!r} and is {new!r}{why}"
+        elif changed := [k for k in ("text", "where") if before[claim][k] != after[claim][k]]:
+            what = f"said {before[claim][changed[0]]!r} and says {after[claim][changed[0]]!r}"
+        elif then.get(claim) != now.get(claim):
+            what = "is tested otherwise than when its verdict was accepted"
+        else:
+            continue
+        changes.append(Change(name, f"claim {claim}", what, find))
     return changes

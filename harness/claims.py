@@ -12,7 +12,7 @@ from harness.cells import Filled
 from harness.expect import Measured, Verdict, judge_gap, judge_slope, judge_spread, worst
 from harness.layout import scale_rank
 from harness.several import each, over, points
-from harness.stats import Estimate, combined, exact, slope_weights
+from harness.stats import Estimate, combined, exact, shared_runs, slope_weights
 
 Estimates = dict[tuple[str, str], Estimate]
 
@@ -37,9 +37,18 @@ def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
     return replace(cell.estimate, runs=runs)
 
 
-def _test(claim: dict[str, Any], cells: Estimates, scale: str) -> Verdict:
+def waits(claim: dict[str, Any], scale: str) -> Verdict | None:
+    """The verdict of a claim that another scale tests; None where this one does."""
     if scale_rank(scale) < scale_rank(claim.get("from", "smoke")):
         return Verdict("not comparable", f"tested from scale {claim['from']} on")
+    if claim.get("at", scale) != scale:
+        return Verdict("not comparable", f"tested at scale {claim['at']} only")
+    return None
+
+
+def _test(claim: dict[str, Any], cells: Estimates, scale: str) -> Verdict:
+    if later := waits(claim, scale):
+        return later
     parts = [(name, group) for test in claim["tests"] for name, group in _parts(test)]
     verdicts = []
     for name, group in parts:
@@ -89,7 +98,8 @@ def _judge(several: list[dict[str, Any]], cells: Estimates, parts: int) -> Verdi
 def _measured(terms: list[tuple[float, Estimate]], parts: int) -> Measured:
     weights, estimates = zip(*terms, strict=True)
     value, half = combined(weights, estimates)
-    return Measured(value, half, combined(weights, estimates, parts)[1], parts)
+    wide = combined(weights, estimates, parts)[1]
+    return Measured(value, half, wide, parts, len(shared_runs([e for w, e in terms if w])))
 
 
 def _side(side: Any, cells: Estimates) -> list[tuple[float, Estimate]]:

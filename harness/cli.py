@@ -4,11 +4,13 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-from harness import artefacts, cellfile, experiments, plan, status
+from harness import artefacts, experiments, outcomes, plan, status
 from harness.errors import INTERRUPTED, HarnessError
 from harness.files import refused
-from harness.layout import SCALES, Layout, artefact_file
+from harness.layout import SCALES, Layout
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -44,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("what", help="'Table 4.1', sotl/table_4_1 or words of its title")
     sub.add_argument("--paper")
     sub = command("plan", _plan, "runs present and missing, hours and disk that the missing ones will take")
-    sub.add_argument("artefacts", nargs="*", metavar="artefact")
+    sub.add_argument("artefacts", nargs="*", metavar="artefact", help="or a paper; all when none is named")
     sub = command("status", _status, "a live view of a campaign; once when the output is no terminal")
     sub.add_argument("--once", action="store_true")
     sub = command("run", _run, "run one run by its name, e.g. sotl/spaces/count/nb201/s0")
@@ -55,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     sub = command("accept", _accept, "accept today's outcome of artefacts (all when none is named)")
     sub.add_argument("artefacts", nargs="*", metavar="artefact")
+    sub.add_argument("--reason", required=True)
+    sub = command("reword", _reword, "captions and claims that read otherwise now, for the accepted cells")
+    sub.add_argument("artefacts", nargs="+", metavar="artefact")
     sub.add_argument("--reason", required=True)
     sub = command("records", _records, "run records kept in published/: lay them out, keep today's")
     sub.add_argument("action", choices=("lay-out", "keep"))
@@ -110,7 +115,8 @@ def _find(options: argparse.Namespace) -> int:
             print(f"            {spec.id}")
         if len(runs) > 8:
             print(f"            … and {len(runs) - 8} more")
-        print(f"  verdict   {_verdict_line(artefact, layout)}")
+        for line in _verdict_lines(artefact, layout):
+            print(f"  verdict   {line}")
     return 0
 
 
@@ -120,7 +126,7 @@ def _meets(artefact: artefacts.Artefact, what: str) -> bool:
     if asked in (artefact.name, artefact.target):
         return True
     place = artefact.data["where"].casefold()
-    if place == asked or place.startswith((f"{asked},", f"{asked} ")):
+    if any(p == asked or p.startswith((f"{asked},", f"{asked} ")) for p in (place, place.partition(" ")[2])):
         return True
     title = artefact.data["title"].casefold()
     return all(
@@ -129,24 +135,23 @@ def _meets(artefact: artefacts.Artefact, what: str) -> bool:
     )
 
 
-def _verdict_line(artefact: artefacts.Artefact, layout: Layout) -> str:
-    from collections import Counter
+def _verdict_lines(artefact: artefacts.Artefact, layout: Layout) -> list[str]:
+    """As made here at this scale, and as accepted at the largest."""
+    here, there = outcomes.made(artefact, layout), outcomes.accepted(artefact, layout.root)
+    lines = (
+        [f"{_fared(here)}; made at scale {here.scale}"] if here else [f"never made at scale {layout.scale}"]
+    )
+    return lines + ([f"{_fared(there)}; accepted at scale {there.scale}, {there.page}"] if there else [])
 
-    for base, name in ((layout.results, ""), (layout.published, ", as accepted in published/")):
-        path = artefact_file(base, artefact.name, ".cells.csv")
-        if path.is_file():
-            counts = Counter(cell["verdict"] for cell in cellfile.cells(path) if cell["verdict"])
-            counted = (
-                ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
-                or "nothing reported to compare"
-            )
-            return counted + name
-    return f"never made at scale {layout.scale}"
+
+def _fared(outcome: outcomes.Outcome) -> str:
+    numbers = outcomes.in_words(outcomes.of_numbers([outcome])) or "none is printed"
+    return f"numbers: {numbers}; claims: {outcomes.in_words(outcomes.of_claims([outcome])) or 'none'}"
 
 
 def _plan(options: argparse.Namespace) -> int:
     layout, known = Layout(options.scale), plan.past()
-    chosen = [artefacts.find(n) for n in options.artefacts] or artefacts.artefacts()
+    chosen = list(_chosen(options.artefacts))
     print(f"{'scale ' + options.scale:28} {'there':>6} {'missing':>8} {'time':>16} {'disk':>14}")
     every: dict[str, experiments.RunSpec] = {}
     for artefact in chosen:
@@ -156,6 +161,16 @@ def _plan(options: argparse.Namespace) -> int:
     print(_plan_line("all of these", plan.forecast(every.values(), layout, known)))
     print("time and disk of what is missing, one run after the other; ? = nothing like it was ever run")
     return 0
+
+
+def _chosen(names: list[str]) -> Iterator[artefacts.Artefact]:
+    """Artefacts by name, all of a paper by its; all where none is named."""
+    papers = experiments.paper_names()
+    for name in names or papers:
+        if name in papers:
+            yield from (a for a in artefacts.artefacts() if a.paper == name)
+        else:
+            yield artefacts.find(name)
 
 
 def _plan_line(name: str, f: plan.Forecast) -> str:
@@ -188,7 +203,13 @@ def _run(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     from harness.check import compare
 
-    changes = compare(Layout(options.scale))
+    layout = Layout(options.scale)
+    if not any(layout.results.glob("*/*/*.cells.csv")):
+        raise HarnessError(
+            f"nothing was made at scale {layout.scale} yet, so that there is nothing to compare:"
+            f" `snakemake all --config scale={layout.scale}` makes everything"
+        )
+    changes = compare(layout)
     for change in changes:
         print(f"changed: {change}", file=sys.stderr)
     if not changes:
@@ -199,9 +220,18 @@ def _check(options: argparse.Namespace) -> int:
 def _accept(options: argparse.Namespace) -> int:
     from harness.accept import accept_all
 
+    return _each_done(accept_all, options)
+
+
+def _reword(options: argparse.Namespace) -> int:
+    from harness.reword import reword_all
+
+    return _each_done(reword_all, options)
+
+
+def _each_done(do: Callable[..., Iterator[Path]], options: argparse.Namespace) -> int:
     layout = Layout(options.scale)
-    chosen = [artefacts.find(n) for n in options.artefacts] or artefacts.artefacts()
-    for provenance in accept_all(chosen, layout, options.reason):
+    for provenance in do(list(_chosen(options.artefacts)), layout, options.reason):
         print(provenance.relative_to(layout.root))
     return 0
 
@@ -247,7 +277,7 @@ def _bench(options: argparse.Namespace) -> int:
     if options.action == "list":
         for row in cli.list_sources():
             print(f"{row.name:14} {'here' if row.here else 'missing':8} store: {row.store:22} {row.holds}")
-            print(f"{'':14} {row.spaces}; expected at {row.expected}")
+            print(f"{'':14} {row.spaces}; {f'at {row.expected}' if row.here else row.get}")
     elif options.action == "convert":
         print(cli.convert(options.source))
     else:

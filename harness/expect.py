@@ -20,6 +20,8 @@ VERDICTS = (
     "paper issue",
 )
 
+RULE = 2  # of verdicts; raise it with each change by which an accepted verdict might have been another
+
 _GROUPING = ", \u00a0\u2009\u202f"  # thousands are printed 782,938 or 15 625
 _WHOLE = rf"\d{{1,3}}(?:[{_GROUPING}]\d{{3}})+|\d+"  # in threes, so that 0,79 is not 79
 _NUMBER = re.compile(
@@ -149,6 +151,7 @@ class Measured:
     half: float
     wide: float
     parts: int = 1
+    seeds: int = 0  # on how many shared ones it was measured, where one side has others too
 
 
 def judge_gap(found: Measured, relation: str, margin: float = 0.0) -> Verdict:
@@ -210,7 +213,8 @@ def _equal(found: Measured, margin: float) -> Verdict:
 
 
 def _told(found: Measured) -> str:
-    return f"{found.value:+.3g}" + (f" ± {found.half:.2g}" if found.half else "")
+    shared = f" on the {found.seeds} seeds of both" if found.seeds else ""
+    return f"{found.value:+.3g}" + (f" ± {found.half:.2g}" if found.half else "") + shared
 
 
 def _by_chance(found: Measured) -> str:

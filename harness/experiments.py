@@ -53,6 +53,10 @@ class Experiment:
         scale_rank(scale)
         return self.data.get("scales", {}).get(scale) or {}
 
+    def differs(self, scale: str) -> list[str]:
+        """The deviations that say how this scale differs from the published set-up."""
+        return self._scale(scale).get("differs", [])
+
     def absence(self, scale: str, method: str | None, setting: str | None) -> Absence | None:
         """Why this combination has no runs at this scale, or None where it has."""
         block = self._scale(scale)
@@ -101,6 +105,8 @@ class Paper:
     authors: str
     year: int
     experiments: dict[str, Experiment]
+    words: dict[str, str]  # what its terms mean
+    not_there: dict[str, str]  # what of it is not reproduced, and why
 
     def runs(self, scale: str) -> list[RunSpec]:
         return [run for experiment in self.experiments.values() for run in experiment.runs(scale)]
@@ -144,7 +150,8 @@ def paper(name: str, root: Path = ROOT) -> Paper:
                         f" {nearest(word, block['methods'])}"
                     )
     experiments = {n: Experiment(name, n, b["where"], b) for n, b in data["experiments"].items()}
-    return Paper(name, data["title"], data["authors"], data["year"], experiments)
+    told = data.get("words", {}), data.get("not_there", {})
+    return Paper(name, data["title"], data["authors"], data["year"], experiments, *told)
 
 
 def all_runs(scale: str, root: Path = ROOT) -> list[RunSpec]:

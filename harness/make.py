@@ -5,6 +5,9 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+import pandas as pd
 
 from harness import cells, claims, fresh, render, rows
 from harness.artefacts import Artefact
@@ -35,9 +38,21 @@ def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
     write(".cells.csv", csv)
     frame = read_cells(artefact_file(layout.results, artefact.name, ".cells.csv"))  # all else reads the CSV
     tested = claims.to_frame(claims.judge_claims(artefact, filled, layout.scale))
-    truths = list(dict.fromkeys(truth_name(t) for record in records.values() for t in record["truths"]))
-    text = render.caption(artefact, layout.scale, frame, truths)
     write(".claims.csv", tested.to_csv(index=False, lineterminator="\n"))
+    render_all(artefact, layout.scale, frame, list(records.values()), layout.results)
+    fresh.note_made(artefact, records, layout)  # last: an artefact that was made in part is not fresh
+
+
+def render_all(
+    artefact: Artefact, scale: str, frame: pd.DataFrame, records: list[dict[str, Any]], base: Path
+) -> None:
+    """Cells → the files that show them, below `base`; of the records only their truths are told."""
+
+    def write(suffix: str, content: str) -> None:
+        write_atomic(artefact_file(base, artefact.name, suffix), content)
+
+    truths = list(dict.fromkeys(truth_name(t) for record in records for t in record["truths"]))
+    text = render.caption(artefact, scale, frame, truths)
     write(".md", render.markdown(artefact, frame, text))
     if artefact.kind == "table":
         write(".tex", render.latex(artefact, frame, text))
@@ -45,12 +60,11 @@ def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
     else:
         from harness import figstyle
 
-        base = artefact_file(layout.results, artefact.name, ".png").with_suffix("")
+        picture = artefact_file(base, artefact.name, ".png").with_suffix("")
         try:
-            figstyle.save(_drawing(artefact), frame, base)
+            figstyle.save(_drawing(artefact), frame, picture)
         except (LookupError, ValueError, TypeError, AttributeError) as error:
             raise HarnessError(_where_drawing_fails(artefact, error)) from error
-    fresh.note_made(artefact, records, layout)  # last: an artefact that was made in part is not fresh
 
 
 def _digits(value: float) -> str:

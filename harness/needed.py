@@ -12,14 +12,17 @@ from harness.several import each, over, points
 from harness.stats import Estimate, quantile
 
 MOST = 1000  # more runs than this nobody will do
+BY_CHANCE = "by chance"
 NOISY = ("sample_sd", "bootstrap", "none")  # another run, or another sample, gives another number
 
 _FLOAT = r"[-+]?[\d.]+(?:e[-+]?\d+)?"
+_SHARED = r"(?: on the \d+ seeds of both)?"
 # The forms that harness/expect.py gives to the reason of an unclear claim.
 _ORDER = re.compile(
-    rf"({_FLOAT}) ± ({_FLOAT})(?:, asked for ({_FLOAT}) at least)?: the interval is wider than the effect"
+    rf"({_FLOAT}) ± ({_FLOAT}){_SHARED}(?:, asked for ({_FLOAT}) at least)?:"
+    " the interval is wider than the effect"
 )
-_EQUAL = re.compile(rf"difference ({_FLOAT}) ± ({_FLOAT}) against ±({_FLOAT})")
+_EQUAL = re.compile(rf"difference ({_FLOAT}) ± ({_FLOAT}){_SHARED} against ±({_FLOAT})")
 _SCATTER = re.compile(r"(\d+)% of the scatter over runs, where equals have (\d+)% to (\d+)%")
 
 Cells = list[dict[str, Any]]
@@ -28,7 +31,7 @@ Cells = list[dict[str, Any]]
 def for_claim(artefact: Artefact, cells: Cells, claim: dict[str, str]) -> str:
     """`about 12 runs instead of 6`; empty where the claim's cells do not tell."""
     told = [cell for cell in _cells_of(artefact, cells, claim["id"]) if cell["spread_kind"] in NOISY]
-    if not told:
+    if not told or BY_CHANCE in claim["reason"]:  # how far off that part must be is not told
         return ""
     n, sample = min(cell["n"] for cell in told), max(cell["architectures"] for cell in told)
     if any(cell["spread_kind"] == "none" for cell in told):

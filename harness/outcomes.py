@@ -1,5 +1,7 @@
 """What was accepted in published/, artefact by artefact: read back, counted and named."""
 
+import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -7,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import artefacts, cellfile
+from harness import artefacts, cellfile, judged
 from harness.artefacts import Artefact
-from harness.expect import VERDICTS
+from harness.expect import RULE, VERDICTS
 from harness.files import ROOT
 from harness.layout import SCALES, Layout, artefact_file
 from harness.marks import HOLDS, JUDGED
@@ -29,6 +31,7 @@ class Outcome:
     cells: list[dict[str, Any]]
     claims: list[dict[str, str]]
     page: str  # its Markdown, seen from the root
+    old: str = ""  # why it is to be accepted anew
 
     @property
     def name(self) -> str:
@@ -67,24 +70,56 @@ def of_paper(paper: str, root: Path = ROOT) -> list[Outcome]:
         return not _in_paper(artefact), artefact.kind != "table", natural
 
     mine = sorted((a for a in artefacts.artefacts(root) if a.paper == paper), key=order)
-    return [found for artefact in mine if (found := _accepted(artefact, root))]
+    return [found for artefact in mine if (found := accepted(artefact, root))]
 
 
-def _accepted(artefact: Artefact, root: Path) -> Outcome | None:
-    for scale in reversed(SCALES):
-        base = Layout(scale, root).published
-        cells, claims, page = (
-            artefact_file(base, artefact.name, suffix) for suffix in (".cells.csv", ".claims.csv", ".md")
-        )
-        if cells.is_file():
-            read = cellfile.cells(cells), cellfile.claims(claims)
-            return Outcome(artefact, scale, *read, page.relative_to(root).as_posix())
-    return None
+def accepted(artefact: Artefact, root: Path = ROOT) -> Outcome | None:
+    """At the largest scale at which it was."""
+    layouts = (Layout(scale, root) for scale in reversed(SCALES))
+    found = (_read(artefact, layout, layout.published) for layout in layouts)
+    return next(filter(None, found), None)
 
 
-def of_numbers(found: Iterable[Outcome]) -> Counter[str]:
-    """How many of the numbers that the paper prints have which verdict."""
-    return Counter(cell["verdict"] for o in found for cell in o.printed)
+def made(artefact: Artefact, layout: Layout) -> Outcome | None:
+    """As it was made here."""
+    return _read(artefact, layout, layout.results)
+
+
+def _read(artefact: Artefact, layout: Layout, base: Path) -> Outcome | None:
+    cells, claims, page, told = (
+        artefact_file(base, artefact.name, suffix)
+        for suffix in (".cells.csv", ".claims.csv", ".md", ".provenance.json")
+    )
+    if not cells.is_file():
+        return None
+    noted = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
+    old = "" if not noted else _why_old(noted, artefact)
+    read = cellfile.cells(cells), cellfile.claims(claims)
+    return Outcome(artefact, layout.scale, *read, page.relative_to(layout.root).as_posix(), old)
+
+
+def _why_old(noted: dict[str, Any], artefact: Artefact) -> str:
+    if noted.get("cells") != judged.of_cells(artefact):
+        return "accepted before today's cells were asked for"
+    return "" if noted.get("rule") == RULE else "judged by an earlier rule of verdicts"
+
+
+def kind_of(cell: dict[str, Any]) -> str:
+    """What stands behind our number: a setting read back, a count or a look-up, or a measurement."""
+    if cell["n"] == 0 and not cell["text"]:
+        return "not run"
+    if cell["text"] and math.isnan(cell["value"]):
+        return "settings"
+    return "counted or looked up" if cell["spread_kind"] == "exact" else "measured"
+
+
+KINDS_OF_NUMBERS = ("measured", "counted or looked up", "settings", "not run")
+
+
+def of_numbers(found: Iterable[Outcome], kind: str | None = None) -> Counter[str]:
+    """How many of the numbers that the paper prints have which verdict: of one kind, or of all."""
+    cells = [cell for o in found for cell in o.printed]
+    return Counter(cell["verdict"] for cell in cells if kind in (None, kind_of(cell)))
 
 
 def of_claims(found: Iterable[Outcome], ours: bool | None = None) -> Counter[str]:

@@ -77,7 +77,9 @@ def caption(artefact: Artefact, scale: str, cells: pd.DataFrame, truths: list[st
     behind = sorted({int(n) for n in made["n"] if n > 0})
     each = f", n = {behind[0]}{f' to {behind[-1]}' if len(behind) > 1 else ''} per number" if behind else ""
     made_by = f"{len(runs)} run{'s' if len(runs) != 1 else ''}{_seeds(runs)}"
-    parts.append(f"Scale {scale}, {made_by}{each}.")
+    differs = ", ".join(artefact.differs(scale))
+    told = f" (not the published set-up: {differs})" if differs else ""
+    parts.append(f"Scale {scale}{told}, {made_by}{each}.")
     kinds = {
         "sample_sd": "sample standard deviation over runs or repeats",
         "bootstrap": "standard error, bootstrap over architectures",

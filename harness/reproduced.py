@@ -13,7 +13,7 @@ from harness.expect import VERDICTS
 from harness.files import ROOT, write_atomic
 from harness.layout import SCALES
 from harness.marks import HOLDS, JUDGED
-from harness.outcomes import OURS, Outcome, in_words, of_claims, of_numbers, of_paper
+from harness.outcomes import KINDS_OF_NUMBERS, OURS, Outcome, in_words, of_claims, of_numbers, of_paper
 
 MARKERS = ("<!-- papers: by `python -m harness reproduced` -->", "<!-- /papers -->")
 SHOWN = 6  # numbers of an artefact that are listed one by one
@@ -25,10 +25,15 @@ Per paper: what holds, what contradicts or differs and why, what is unclear and 
 and what is not judged. All of it comes from the outcomes accepted in `published/`, of the largest scale at
 which each table or figure was accepted. `python -m harness reproduced` writes this page; `accept` calls it.
 
-Counted are the numbers that a paper prints and its claims that a machine can test. "(here, …)" is how a claim
-was made testable; "(ours)" is a claim that the paper does not make. A measured difference is signed in the
-direction of the claim, ± half of its 95 % interval. The runs that it would take are those at which that
-interval would be narrow enough if mean and spread stayed as measured.
+Counted are the numbers that a paper prints and its claims that a machine can test. A number *holds* if it
+is equal as printed, or if the difference is inside the 95 % interval of both sides: it was not refuted. Of
+settings, which are read back from our configuration, and of what is counted or looked up, that says less
+than of what was measured. A claim is counted once for each setting that it is made for; *2 of 3: CIFAR10,
+CIFAR100.* names those that fare so. "(here, …)" is how a claim was made testable; "(ours)" is a claim that
+the paper does not make. A measured difference is signed in the direction of the claim, ± half of its 95 %
+interval; where a claim asks for more than a direction, the least that it asks for stands behind it. The
+runs that it would take are those at which that interval would be narrow enough if mean and spread stayed as
+measured.
 """
 _SMALL = f"° so far at scale {SCALES[0]}, where what is trained or queried is shown and not judged. "
 _WHERE = "[REPRODUCED.md](REPRODUCED.md) names each claim, with what was measured."
@@ -74,13 +79,20 @@ def table(papers: list[Fared]) -> str:
     lines = ["| name | paper | printed numbers | claims | shown in |", "|---|---|---|---|---|"]
     for fared in papers:
         title = f"{fared.paper.title}. {_capital(fared.paper.authors)}, {fared.paper.year}"
-        lines.append(f"| `{fared.paper.name}` | {title} | {_counted(fared.found)} | {_links(fared.found)} |")
+        shown = "; ".join(filter(None, [_links(fared.found), _not_there(fared.paper)]))
+        lines.append(f"| `{fared.paper.name}` | {title} | {_counted(fared.found)} | {shown} |")
     small = any(o.small for fared in papers for o in fared.found)
     return "\n".join([*lines, "", (_SMALL if small else "") + _WHERE])
 
 
 def _counted(found: list[Outcome]) -> str:
-    return f"{in_words(of_numbers(found)) or 'none'} | {in_words(of_claims(found, ours=False)) or 'none'}"
+    numbers = {kind: in_words(of_numbers(found, kind)) for kind in KINDS_OF_NUMBERS}
+    told = "; ".join(f"{kind}: {words}" for kind, words in numbers.items() if words)
+    return f"{told or 'none'} | {in_words(of_claims(found, ours=False)) or 'none'}"
+
+
+def _not_there(paper: experiments.Paper) -> str:
+    return f"not there: {', '.join(paper.not_there)}" if paper.not_there else ""
 
 
 def _links(found: list[Outcome]) -> str:
@@ -113,6 +125,8 @@ def _paper(fared: Fared) -> Iterator[str]:
     ]
     yield from (f"## {paper.name}", "", f"*{paper.title}.* {_capital(paper.authors)}, {paper.year}.")
     yield from (f"Accepted: {', '.join(scales) or 'nothing yet'}.", "", *_counts(found), "")
+    if paper.words:
+        yield from (*(f"- **{word}**: {meaning}." for word, meaning in paper.words.items()), "")
     sections = {
         "What holds": [*_numbers_that_hold(found), *_claims(found, HOLDS)],
         "What contradicts": [*_claims(found, ("contradicts",))],
@@ -122,7 +136,11 @@ def _paper(fared: Fared) -> Iterator[str]:
             *_one_by_one(found, "unclear"),
             *_claims(found, ("unclear",)),
         ],
-        "What is not judged, and why": [*_at_smallest_scale(found), *_not_judged(found)],
+        "What is not judged, and why": [
+            *_at_smallest_scale(found),
+            *_not_judged(found),
+            *(f"- {what}: {why}." for what, why in paper.not_there.items()),
+        ],
     }
     for heading, entries in sections.items():
         if entries:
@@ -131,7 +149,7 @@ def _paper(fared: Fared) -> Iterator[str]:
 
 def _counts(found: list[Outcome]) -> Iterator[str]:
     rows = {
-        "printed numbers": of_numbers(found),
+        **{f"printed numbers, {kind}": of_numbers(found, kind) for kind in KINDS_OF_NUMBERS},
         "claims of the paper": of_claims(found, ours=False),
         "claims of ours": of_claims(found, ours=True),
     }
@@ -177,9 +195,13 @@ def _claims(found: list[Outcome], words: tuple[str, ...]) -> Iterator[str]:
 
 def _reasons(o: Outcome, written: list[str]) -> Iterator[str]:
     """What is known of why these are so, each once; deviations are links."""
+    differs = " and ".join(o.artefact.differs(o.scale))
+    unknown = (
+        f"not known; scale {o.scale} is not the published set-up ({differs})" if differs else "not known"
+    )
     for why in dict.fromkeys(written):
-        linked = re.sub(r"\bD\d+\b", rf"[\g<0>](reproduce/{o.artefact.paper}/NOTES.md)", why)
-        yield f"  - Why: {linked or 'not known'}."
+        linked = re.sub(r"\bD\d+\b", rf"[\g<0>](reproduce/{o.artefact.paper}/NOTES.md)", why or unknown)
+        yield f"  - Why: {linked}."
 
 
 def _parts(text: str) -> tuple[str, str]:
@@ -245,6 +267,9 @@ def _issues(found: list[Outcome]) -> Iterator[str]:
 
 
 def _at_smallest_scale(found: list[Outcome]) -> Iterator[str]:
+    for why in dict.fromkeys(o.old for o in found if o.old):
+        links = ", ".join(o.link for o in found if o.old == why)
+        yield f"- {_capital(why)}, to be made again: {links}."
     told = [f"{o.link} ({_how_many(*map(len, left))})" for o in found if o.small and any(left := _left(o))]
     if told:
         places = ", ".join(told)

@@ -182,22 +182,31 @@ def combined(
     weights: Sequence[float], estimates: Sequence[Estimate], together: int = 1
 ) -> tuple[float, float]:
     """Σ weight · estimate and its 95 % half-width: paired where runs or architectures are the same ones."""
-    terms = list(zip(weights, on_shared_runs(estimates), strict=True))
-    value = sum(w * e.value for w, e in terms)
-    terms = [(w, e) for w, e in terms if w != 0]  # the middle of an odd number says nothing of a slope
+    light, heavy = [], []  # the middle of an odd number of points says nothing of their slope
+    for weight, estimate in zip(weights, estimates, strict=True):
+        (heavy if weight else light).append((weight, estimate))
+    shared = on_shared_runs([e for _, e in heavy])
+    terms = [(w, e) for (w, _), e in zip(heavy, shared, strict=True)]
+    value = sum(w * e.value for w, e in [*light, *terms])
     parts = [_error_of_runs(group) for group in _together(terms, lambda e: e.runs)]
     parts += [(_error_of_units(group), math.inf) for group in _together(terms, lambda e: e.architectures)]
     return value, _half_width(parts, together)
 
 
+def shared_runs(estimates: Sequence[Estimate]) -> set[str]:
+    """The runs that all of them have, where some have others too and these are enough for an interval."""
+    named = [set(e.runs) for e in estimates if e.runs]
+    shared = set.intersection(*named) if named else set()
+    return shared if len(shared) >= MIN_RUNS and any(runs != shared for runs in named) else set()
+
+
 def on_shared_runs(estimates: Sequence[Estimate]) -> list[Estimate]:
-    """The same numbers of the runs that all of them have, where those are enough for an interval.
+    """The same numbers of the runs that all of them have.
 
     Resamples of architectures stay those of all runs: they tell of the sample, not of the runs.
     """
-    named = [set(e.runs) for e in estimates if e.runs]
-    shared = set.intersection(*named) if named else set()
-    return [_of_these(e, shared) for e in estimates] if len(shared) >= MIN_RUNS else list(estimates)
+    shared = shared_runs(estimates)
+    return [_of_these(e, shared) for e in estimates] if shared else list(estimates)
 
 
 def _of_these(estimate: Estimate, runs: set[str]) -> Estimate:

@@ -157,6 +157,18 @@ def test_a_record_that_is_made_again_counts_once_it_is_another(display):
     assert " 2/2 runs, " in last(display)
 
 
+def test_the_first_run_that_ends_tells_how_long_runs_like_it_take(display):
+    """Once a new experiment of hours kept saying that its runs were never timed before."""
+    records = [display.layout.run_folder(run.id) / "run.json" for run in display.runs]
+    texts = [record.read_text() if record.is_file() else "" for record in records]
+    for record in records:
+        record.unlink(missing_ok=True)
+    display.start(dag(display, again=range(12)))
+    assert " 0/12 runs, 12 runs never timed before left, " in last(display)
+    records[1].write_text(texts[1])
+    assert " 1/12 runs, about " in last(display) and "never timed" not in last(display)
+
+
 def test_a_job_that_has_not_told_how_far_it_is_is_named_while_it_works(display):
     plan = dag(display, asked=(0, 1))
     display.start(plan)

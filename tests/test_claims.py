@@ -78,6 +78,26 @@ def test_of_many_parts_one_that_is_off_by_chance_does_not_refute_the_claim(judge
     assert verdict.word == "unclear" and verdict.reason.endswith("may lie so far off by chance")
 
 
+def test_every_combination_of_each_is_a_part(judged):
+    """Once nothing would have told if the twenty-five of an `each` had been counted as one."""
+    each = '{each: {c: [weak, strong, correlation]}, left: [low, "{c}"], relation: ">", right: 0}'
+    off = of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])
+    verdict = judged(each, low_weak=off, low_strong=1, low_correlation=1)
+    assert verdict == Verdict("unclear", "weak: by -0.56 ± 0.5: one of 3 parts may lie so far off by chance")
+
+
+def test_a_slope_and_a_spread_are_parts_among_others(judged):
+    slope = "{trend: rising, over: [[low, weak], [low, strong], [low, correlation]]}"
+    sure = '{left: [high, weak], relation: ">", right: 0}'
+    values = {"low_weak": 0, "low_strong": 0, "low_correlation": of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])}
+    assert judged(slope, **values).word == "contradicts"
+    assert judged(f"{slope}, {sure}, {sure}", high_weak=1, **values).word == "unclear"
+    spread = '{of: spread, left: [low, weak], relation: "<", right: [high, strong]}'
+    values = {"low_weak": of_runs([0.0, 3.4, -3.4, 1.0]), "high_strong": of_runs([0.0, 0.6, -0.6, 0.1])}
+    assert judged(spread, **values).word == "contradicts"
+    assert judged(f"{spread}, {sure}, {sure}, {sure}", high_weak=1, **values).word == "unclear"
+
+
 def test_the_mean_of_several(judged):
     mean = "{mean: [[low, weak], [low, strong], [high, weak]]}"
     values = {"low_weak": 1, "low_strong": 2, "high_weak": 6, "high_strong": 2}
@@ -174,6 +194,13 @@ def test_what_was_not_run_is_not_judged(judged):
     assert judged(f'{order}, {{left: [high, strong], relation: ">", right: 9}}', high_strong=2).word == (
         "contradicts"
     )
+
+
+def test_a_claim_of_one_scale_is_tested_there_only(judged):
+    order = '{left: [high, strong], relation: ">", right: 0}'
+    verdict = judged(order, more="at: cpu,", scale="paper", high_strong=1)
+    assert verdict == Verdict("not comparable", "tested at scale cpu only")
+    assert judged(order, more="at: cpu,", scale="cpu", high_strong=1).word == "agrees"
 
 
 def test_a_claim_waits_for_its_scale(judged):

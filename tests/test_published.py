@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness import artefacts, render
+from harness import artefacts, cellfile, judged, render
 from harness.cellfile import read_cells
 from harness.files import ROOT
 from harness.layout import SCALES, Layout, artefact_file
@@ -18,14 +18,20 @@ ACCEPTED = [
 ]
 
 
+def provenance(artefact, scale):
+    """Or a skip, where its runs are others today: its campaign is under way."""
+    noted = json.loads(artefact_file(Layout(scale).published, artefact.name, ".provenance.json").read_text())
+    if {run["run"] for run in noted["runs"]} != {run.id for run in artefact.runs(scale)}:
+        pytest.skip("it was accepted with other runs than it has now, and is to be made anew")
+    return noted
+
+
 @pytest.mark.parametrize("artefact, scale", ACCEPTED, ids=lambda each: getattr(each, "name", each))
 def test_accepted_tables_and_captions_are_those_of_the_cells(artefact, scale):
     """Once five tables kept the layout of the day on which they were accepted."""
     base = Layout(scale).published
     cells = read_cells(artefact_file(base, artefact.name, ".cells.csv"))
-    runs = json.loads(artefact_file(base, artefact.name, ".provenance.json").read_text())["runs"]
-    if {run["run"] for run in runs} != {run.id for run in artefact.runs(scale)}:
-        pytest.skip("it was accepted with other runs than it has now, and is to be made anew")
+    runs = provenance(artefact, scale)["runs"]
     truths = list(dict.fromkeys(truth_name(truth) for run in runs for truth in run["truths"]))
     caption = render.caption(artefact, scale, cells, truths)
     again = f"accept it anew at scale {scale}: {artefact.path.relative_to(ROOT)} or the harness has changed"
@@ -35,3 +41,14 @@ def test_accepted_tables_and_captions_are_those_of_the_cells(artefact, scale):
     for suffix, write in written.items():
         accepted = artefact_file(base, artefact.name, suffix).read_text(encoding="utf-8")
         assert write(artefact, cells, caption) == accepted, again
+
+
+@pytest.mark.parametrize("artefact, scale", ACCEPTED, ids=lambda each: getattr(each, "name", each))
+def test_accepted_verdicts_are_those_of_todays_cells_and_tests(artefact, scale):
+    """Once claims were tested otherwise than when their verdicts were accepted, and nothing told."""
+    noted = provenance(artefact, scale)
+    assert noted["cells"] == judged.of_cells(artefact), "other cells or printed numbers: make and accept it"
+    assert noted["claims"] == judged.of_claims(artefact), "other tests of claims: make and accept it"
+    stated = cellfile.claims(artefact_file(Layout(scale).published, artefact.name, ".claims.csv"))
+    written = artefact.data.get("claims", [])
+    assert [(c["id"], c["text"]) for c in stated] == [(c["id"], c["text"]) for c in written]

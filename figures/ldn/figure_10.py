@@ -2,7 +2,9 @@
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from harness.figstyle import COLOURS, GREY, WIDE, not_run
 
@@ -25,7 +27,8 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     for axes in panels[-1]:
         axes.set_xlabel("confidence")
     handles = next((axes.get_legend_handles_labels() for axes in panels.flat if len(axes.patches)), ([], []))
-    figure.legend(*handles, loc="outside lower center", ncols=2)
+    drawn = [Patch(color=GREY, alpha=0.45) if isinstance(h, BarContainer) else h for h in handles[0]]
+    figure.legend(drawn, handles[1], loc="outside lower center", ncols=2)
 
 
 def _panel(axes: Axes, table: pd.DataFrame, name: str, series: str) -> None:

@@ -8,7 +8,7 @@ from harness.figstyle import COLOURS, COLUMN, WIDE, band, not_run
 
 SETS = {"imagenet16-120": "ImageNet16-120", "cifar10": "CIFAR-10"}
 LABELS = (
-    "true accuracy of\nthe top 10, %",
+    "true accuracy (%)\nof the top 5 %",
     "training loss, all",
     "training loss, best (—)\nand median (- -) 10 %",
 )

@@ -21,6 +21,7 @@ class SourceRow:
     expected: str
     here: bool
     store: str
+    get: str  # what to do where it is not
 
 
 def list_sources() -> list[SourceRow]:
@@ -36,7 +37,15 @@ def list_sources() -> list[SourceRow]:
             store = "none"
         expected = " + ".join(found[0] if found else source.files[0])
         rows.append(
-            SourceRow(source.name, ", ".join(source.spaces), source.holds, expected, bool(found), store)
+            SourceRow(
+                source.name,
+                ", ".join(source.spaces),
+                source.holds,
+                expected,
+                bool(found),
+                store,
+                catalogue.missing(source),
+            )
         )
     return rows
 

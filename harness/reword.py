@@ -1,0 +1,88 @@
+"""Other words for what was accepted: files written anew from its cells, where the runs are elsewhere.
+
+A caption or the text of a claim may change after a campaign of days. Numbers and verdicts stay as they were
+accepted, and only where today's YAML asks for the same cells by the same tests.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from harness import cellfile, claims, judged, reproduced
+from harness.accept import REMADE, require_reason
+from harness.artefacts import Artefact
+from harness.check import provenance
+from harness.errors import HarnessError
+from harness.expect import Verdict
+from harness.files import ROOT, write_atomic
+from harness.layout import Layout, artefact_file
+from harness.make import outputs, render_all
+from harness.record import now
+
+
+def reword_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Path = ROOT) -> Iterator[Path]:
+    """One after the other; the provenance of each."""
+    require_reason("reword", reason, "what reads otherwise now?")
+    done = 0
+    try:
+        for artefact in chosen:
+            written = _reword(artefact, layout, reason)
+            done += 1
+            yield written
+    finally:
+        if done:
+            reproduced.write(root)
+
+
+def _reword(artefact: Artefact, layout: Layout, reason: str) -> Path:
+    cells, stated, told = (
+        artefact_file(layout.published, artefact.name, suffix)
+        for suffix in (".cells.csv", ".claims.csv", ".provenance.json")
+    )
+    if not (cells.is_file() and told.is_file()):
+        raise HarnessError(
+            f"{artefact.name} was not accepted at scale {layout.scale}: there is nothing to reword"
+        )
+    noted = provenance(told)
+    if noted.get("cells") != judged.of_cells(artefact):
+        raise _other(artefact, layout, "other cells or printed numbers")
+    tested = _same_verdicts(artefact, layout, cellfile.claims(stated), noted.get("claims", {}))
+    frame = cellfile.read_cells(cells)
+    with tempfile.TemporaryDirectory() as folder:
+        render_all(artefact, layout.scale, frame, noted["runs"], Path(folder))
+        for path in outputs(artefact, Path(folder)):
+            if path.is_file() and path.suffix not in REMADE:
+                write_atomic(layout.published / path.relative_to(folder), path.read_bytes())
+    write_atomic(stated, claims.to_frame(tested).to_csv(index=False, lineterminator="\n"))
+    noted["claims"] = judged.of_claims(artefact, layout.scale)
+    noted.setdefault("reworded", []).append({"at": now(), "reason": reason})
+    write_atomic(told, json.dumps(noted, indent=1) + "\n")
+    return told
+
+
+def _same_verdicts(
+    artefact: Artefact, layout: Layout, stated: list[dict[str, str]], tests: dict[str, str]
+) -> list[tuple[dict[str, Any], Verdict]]:
+    """Each claim of today with the verdict that its tests were accepted with, whatever it was called then."""
+    by_id = {claim["id"]: claim for claim in stated if claim["id"] in tests}
+    by_test = {tests[name]: claim for name, claim in by_id.items()}
+    today, found = judged.of_claims(artefact, layout.scale), []
+    for claim in artefact.data.get("claims", []):
+        verdict, name = claims.waits(claim, layout.scale), claim["id"]
+        if verdict is None:
+            same = tests.get(name) == today[name]
+            accepted = by_id[name] if same else by_test.get(today[name])
+            if accepted is None:
+                raise _other(artefact, layout, f"other tests of claim {name}")
+            verdict = Verdict(accepted["verdict"], accepted["reason"])
+        found.append((claim, verdict))
+    return found
+
+
+def _other(artefact: Artefact, layout: Layout, what: str) -> HarnessError:
+    return HarnessError(
+        f"{artefact.name} has {what} than were accepted at scale {layout.scale}, which its runs must answer:"
+        f" make it with `snakemake {artefact.target} --config scale={layout.scale}` and accept it"
+    )
