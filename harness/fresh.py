@@ -29,13 +29,33 @@ def _data(spec: RunSpec) -> str:
     if isinstance(source, str):
         from harness.bench.catalogue import stamp
 
-        found.append(stamp(source))
+        names = _asked_first(config.get("space")) if source == "best" else [source]
+        found += filter(None, map(stamp, names))
     dataset = config.get("dataset")
     if isinstance(dataset, str) and not isinstance(config.get("source"), str):
         from harness.data.images import stamp as images
 
         found.append(images(dataset))
     return " ".join(found)
+
+
+def _asked_first(space: Any) -> list[str]:
+    """The sources that can answer "best" for a space (or for any), nearest first.
+
+    What is one file is whole and hides the sources behind it: fetching a registry's copy beside a compiled
+    table changes no answer. A folder may hold a part.
+    """
+    from harness.bench.catalogue import find, sources
+
+    every = {name for source in sources() for name in source.spaces}
+    names: list[str] = []
+    for mine in [space] if space in every else sorted(every):
+        for source in (source for source in sources() if mine in source.spaces):
+            there = find(source)
+            names += [source.name] if there and source.name not in names else []
+            if there and all(path.is_file() for path in there[1]):
+                break
+    return names
 
 
 def why_stale(spec: RunSpec, record: dict[str, Any], layout: Layout) -> str:
