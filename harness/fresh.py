@@ -67,10 +67,10 @@ def why_stale(spec: RunSpec, record: dict[str, Any], layout: Layout) -> str:
     return ""
 
 
-def is_there(spec: RunSpec, layout: Layout) -> bool:
-    """A whole record of this code and config."""
+def is_there(spec: RunSpec, layout: Layout, tables: bool = False) -> bool:
+    """A whole record of this code and config; `tables`: with its tables read through."""
     try:
-        record = read_record(layout.run_folder(spec.id), tables=False)
+        record = read_record(layout.run_folder(spec.id), tables=tables)
     except HarnessError:
         return False
     return not why_stale(spec, record, layout)

@@ -3,6 +3,7 @@
 import io
 import lzma
 import shutil
+import subprocess
 import tarfile
 import tempfile
 from pathlib import Path
@@ -28,7 +29,7 @@ def keep(paper: str, layout: Layout, root: Path = ROOT) -> tuple[Path, int]:
         lay_out(paper, layout, root)
     files = {}
     for spec in experiments_of(paper, root).runs(layout.scale):
-        if is_there(spec, layout):
+        if is_there(spec, layout, tables=True):
             folder = layout.run_folder(spec.id)
             for name in ("run.json", *sorted(read_record(folder)["tables"])):
                 files[f"{spec.id}/{name}"] = (folder / name).read_bytes()
@@ -56,7 +57,8 @@ def _pack(files: dict[str, bytes]) -> bytes:
 def lay_out(paper: str, layout: Layout, root: Path = ROOT) -> dict[str, str]:
     """Bring kept records where their runs are missing: why a run's could not be, '' where it was."""
     path = archive(paper, layout)
-    missing = [spec for spec in experiments_of(paper, root).runs(layout.scale) if not is_there(spec, layout)]
+    runs = experiments_of(paper, root).runs(layout.scale)
+    missing = [spec for spec in runs if not is_there(spec, layout, tables=True)]
     if not path.is_file():
         raise HarnessError(f"no records of {paper} are kept at scale {layout.scale}: {path} is not there")
     kept: dict[str, dict[str, bytes]] = {}
@@ -68,7 +70,19 @@ def lay_out(paper: str, layout: Layout, root: Path = ROOT) -> dict[str, str]:
     except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
         back = f"git checkout -- {path.relative_to(root)}"
         raise HarnessError(f"{path} cannot be read ({error}): bring it back with `{back}`") from None
-    return {spec.id: _lay_out_one(spec, kept[spec.id], layout) for spec in missing if spec.id in kept}
+    found = {spec.id: _lay_out_one(spec, kept[spec.id], layout) for spec in missing if spec.id in kept}
+    _forget_older([run for run, reason in found.items() if not reason], layout)
+    return found
+
+
+def _forget_older(runs: list[str], layout: Layout) -> None:
+    """What Snakemake noted when it made these runs with other code, or it would make them again."""
+    if runs and (layout.root / ".snakemake/metadata").is_dir():
+        records = [str((layout.run_folder(run) / "run.json").relative_to(layout.root)) for run in runs]
+        words = ["snakemake", "--cleanup-metadata", *records, "--config", f"scale={layout.scale}"]
+        done = subprocess.run(words, cwd=layout.root, capture_output=True, text=True)
+        if done.returncode:
+            raise HarnessError(f"`snakemake --cleanup-metadata` failed: {done.stderr.strip()[-300:]}")
 
 
 def _lay_out_one(spec: RunSpec, files: dict[str, bytes], layout: Layout) -> str:

@@ -60,6 +60,13 @@ def test_only_what_is_missing_is_laid_out(layout):
     assert kept.lay_out("mini", layout, layout.root) == {}
 
 
+def test_a_record_that_lost_a_table_gets_it_back(layout):
+    """Once its run.json alone made it count as there, and no table could be made."""
+    (layout.run_folder(RUN) / "values.csv").unlink()
+    assert kept.lay_out("mini", layout, layout.root) == {RUN: ""}
+    tiny.make_all(layout.root)
+
+
 def test_a_record_of_other_code_is_left_to_be_run(layout):
     shutil.rmtree(layout.results)
     tiny.edit(layout.root, "reproduce/mini/noise.py", "truth.mean()", "truth.mean() + 1")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import tiny
 
-from harness import artefacts
+from harness import artefacts, kept
 from harness.accept import accept
 from harness.errors import INTERRUPTED
 from harness.layout import Layout
@@ -163,6 +163,22 @@ def files(root: Path) -> dict[str, bytes]:
     """Every file of every table."""
     tables = root / "results/smoke/tables"
     return {p.relative_to(tables).as_posix(): p.read_bytes() for p in tables.rglob("*.*")}
+
+
+def test_kept_records_are_not_run_again_where_older_code_was_run_before(whole, tmp_path):
+    """Snakemake notes with which code it made a file; once records that had been laid out were made anew."""
+    root = shutil.copytree(whole, tmp_path / "older")
+    tiny.edit(root, "reproduce/mini/noise.py", "truth.mean()", "truth.mean() + 1")
+    layout = Layout("smoke", root)
+    shutil.rmtree(layout.results / "runs")
+    tiny.run_all(root)
+    kept.keep("mini", layout, root)
+    shutil.rmtree(layout.results / "runs")
+    assert set(kept.lay_out("mini", layout, root).values()) == {""}
+    before = {run: record(root, run).stat().st_mtime_ns for run in (*LOW, *HIGH)}
+    assert "4/4 runs, complete" in campaign(root, "all")
+    assert {run: record(root, run).stat().st_mtime_ns for run in before} == before
+    tiny.forget()
 
 
 def test_check_is_green_on_a_clean_clone_and_red_after_a_sabotage(whole, tmp_path):
