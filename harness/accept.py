@@ -7,7 +7,6 @@ from pathlib import Path
 from harness import judged, reproduced
 from harness.artefacts import Artefact
 from harness.errors import HarnessError
-from harness.expect import RULE
 from harness.files import ROOT, write_atomic
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
@@ -76,7 +75,7 @@ def _accept(artefact: Artefact, layout: Layout, reason: str, root: Path) -> Path
         "scale": layout.scale,
         "accepted": now(),
         "reason": reason,
-        "rule": RULE,
+        "rule": judged.RULE,
         "cells": judged.of_cells(artefact),
         "claims": judged.of_claims(artefact, layout.scale),
         "runs": runs,

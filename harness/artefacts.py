@@ -128,6 +128,14 @@ def find(name: str, root: Path = ROOT) -> Artefact:
     raise HarnessError(f"artefact {name!r} does not exist: {nearest(name, names(root))}")
 
 
+def chosen(names: list[str], root: Path = ROOT) -> list[Artefact]:
+    """Artefacts by name, all of a paper by its; all where none is named."""
+    every, found = artefacts(root), []
+    for name in names:
+        found += [artefact for artefact in every if artefact.paper == name] or [find(name, root)]
+    return found if names else every
+
+
 @cache
 def load(path: Path, root: Path = ROOT) -> Artefact:
     """Read and check one artefact's YAML."""

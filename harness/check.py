@@ -8,7 +8,6 @@ from typing import Any
 
 from harness import artefacts, cellfile, judged
 from harness.errors import HarnessError
-from harness.expect import RULE
 from harness.files import ROOT
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
@@ -29,6 +28,15 @@ class Change:
     def __str__(self) -> str:
         place = f" {self.place}:" if self.place else ""
         return f"{self.artefact}:{place} {self.what}. Look closer: {self.look}"
+
+
+def require_made(layout: Layout) -> None:
+    """A clone that has made nothing has not changed in fifty places."""
+    if not any(layout.results.glob("*/*/*.cells.csv")):
+        raise HarnessError(
+            f"nothing was made at scale {layout.scale} yet, so that there is nothing to compare:"
+            f" `snakemake all --config scale={layout.scale}` makes everything"
+        )
 
 
 def compare(layout: Layout, root: Path = ROOT) -> list[Change]:
@@ -93,7 +101,7 @@ def _otherwise(artefact: artefacts.Artefact, layout: Layout, find: str) -> list[
     noted = provenance(artefact_file(layout.published, artefact.name, ".provenance.json"))
     for key, now, what in (
         ("cells", judged.of_cells(artefact), "was accepted with other cells or printed numbers"),
-        ("rule", RULE, "was accepted by an earlier rule of verdicts"),
+        ("rule", judged.RULE, "was accepted by an earlier rule of verdicts"),
     ):
         if noted.get(key) != now:
             return [Change(artefact.name, "", what, find)]

@@ -5,14 +5,15 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from harness.artefacts import Artefact
 from harness.cells import Filled
 from harness.expect import Measured, Verdict, judge_gap, judge_slope, judge_spread, worst
-from harness.layout import scale_rank
+from harness.judged import waits
 from harness.several import each, over, points
-from harness.stats import Estimate, combined, exact, shared_runs, slope_weights
+from harness.stats import Estimate, combined, exact, shared_runs
 
 Estimates = dict[tuple[str, str], Estimate]
 
@@ -37,18 +38,9 @@ def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
     return replace(cell.estimate, runs=runs)
 
 
-def waits(claim: dict[str, Any], scale: str) -> Verdict | None:
-    """The verdict of a claim that another scale tests; None where this one does."""
-    if scale_rank(scale) < scale_rank(claim.get("from", "smoke")):
-        return Verdict("not comparable", f"tested from scale {claim['from']} on")
-    if claim.get("at", scale) != scale:
-        return Verdict("not comparable", f"tested at scale {claim['at']} only")
-    return None
-
-
 def _test(claim: dict[str, Any], cells: Estimates, scale: str) -> Verdict:
     if later := waits(claim, scale):
-        return later
+        return Verdict("not comparable", later)
     parts = [(name, group) for test in claim["tests"] for name, group in _parts(test)]
     verdicts = []
     for name, group in parts:
@@ -93,6 +85,12 @@ def _judge(several: list[dict[str, Any]], cells: Estimates, parts: int) -> Verdi
     left, right = _side(test["left"], cells), _side(test["right"], cells)
     gap = _measured([*left, *((-weight, estimate) for weight, estimate in right)], parts)
     return judge_gap(gap, test["relation"], test.get("margin", 0.0))
+
+
+def slope_weights(n: int) -> list[float]:
+    """What n ordered numbers are weighted with to give the slope of their line."""
+    weights = np.arange(n) - (n - 1) / 2
+    return (weights / (weights @ weights)).tolist()
 
 
 def _measured(terms: list[tuple[float, Estimate]], parts: int) -> Measured:

@@ -115,7 +115,7 @@ def _find(options: argparse.Namespace) -> int:
             print(f"            {spec.id}")
         if len(runs) > 8:
             print(f"            … and {len(runs) - 8} more")
-        for line in _verdict_lines(artefact, layout):
+        for line in outcomes.lines(artefact, layout):
             print(f"  verdict   {line}")
     return 0
 
@@ -135,23 +135,9 @@ def _meets(artefact: artefacts.Artefact, what: str) -> bool:
     )
 
 
-def _verdict_lines(artefact: artefacts.Artefact, layout: Layout) -> list[str]:
-    """As made here at this scale, and as accepted at the largest."""
-    here, there = outcomes.made(artefact, layout), outcomes.accepted(artefact, layout.root)
-    lines = (
-        [f"{_fared(here)}; made at scale {here.scale}"] if here else [f"never made at scale {layout.scale}"]
-    )
-    return lines + ([f"{_fared(there)}; accepted at scale {there.scale}, {there.page}"] if there else [])
-
-
-def _fared(outcome: outcomes.Outcome) -> str:
-    numbers = outcomes.in_words(outcomes.of_numbers([outcome])) or "none is printed"
-    return f"numbers: {numbers}; claims: {outcomes.in_words(outcomes.of_claims([outcome])) or 'none'}"
-
-
 def _plan(options: argparse.Namespace) -> int:
     layout, known = Layout(options.scale), plan.past()
-    chosen = list(_chosen(options.artefacts))
+    chosen = artefacts.chosen(options.artefacts)
     print(f"{'scale ' + options.scale:28} {'there':>6} {'missing':>8} {'time':>16} {'disk':>14}")
     every: dict[str, experiments.RunSpec] = {}
     for artefact in chosen:
@@ -161,16 +147,6 @@ def _plan(options: argparse.Namespace) -> int:
     print(_plan_line("all of these", plan.forecast(every.values(), layout, known)))
     print("time and disk of what is missing, one run after the other; ? = nothing like it was ever run")
     return 0
-
-
-def _chosen(names: list[str]) -> Iterator[artefacts.Artefact]:
-    """Artefacts by name, all of a paper by its; all where none is named."""
-    papers = experiments.paper_names()
-    for name in names or papers:
-        if name in papers:
-            yield from (a for a in artefacts.artefacts() if a.paper == name)
-        else:
-            yield artefacts.find(name)
 
 
 def _plan_line(name: str, f: plan.Forecast) -> str:
@@ -201,14 +177,10 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from harness.check import compare
+    from harness.check import compare, require_made
 
     layout = Layout(options.scale)
-    if not any(layout.results.glob("*/*/*.cells.csv")):
-        raise HarnessError(
-            f"nothing was made at scale {layout.scale} yet, so that there is nothing to compare:"
-            f" `snakemake all --config scale={layout.scale}` makes everything"
-        )
+    require_made(layout)
     changes = compare(layout)
     for change in changes:
         print(f"changed: {change}", file=sys.stderr)
@@ -231,7 +203,7 @@ def _reword(options: argparse.Namespace) -> int:
 
 def _each_done(do: Callable[..., Iterator[Path]], options: argparse.Namespace) -> int:
     layout = Layout(options.scale)
-    for provenance in do(list(_chosen(options.artefacts)), layout, options.reason):
+    for provenance in do(artefacts.chosen(options.artefacts), layout, options.reason):
         print(provenance.relative_to(layout.root))
     return 0
 

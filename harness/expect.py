@@ -8,20 +8,6 @@ from dataclasses import dataclass, replace
 from harness.errors import HarnessError
 from harness.stats import MIN_RUNS, Estimate, as_reported, difference, share_of_spread
 
-VERDICTS = (
-    "match",
-    "agrees",
-    "differs",
-    "contradicts",
-    "unclear",
-    "not comparable",
-    "not run",
-    "out of reach",
-    "paper issue",
-)
-
-RULE = 2  # of verdicts; raise it with each change by which an accepted verdict might have been another
-
 _GROUPING = ", \u00a0\u2009\u202f"  # thousands are printed 782,938 or 15 625
 _WHOLE = rf"\d{{1,3}}(?:[{_GROUPING}]\d{{3}})+|\d+"  # in threes, so that 0,79 is not 79
 _NUMBER = re.compile(

@@ -1,5 +1,17 @@
 """Verdicts as the Markdown, the LaTeX, the report and REPRODUCED.md show and count them, all alike."""
 
+VERDICTS = (
+    "match",
+    "agrees",
+    "differs",
+    "contradicts",
+    "unclear",
+    "not comparable",
+    "not run",
+    "out of reach",
+    "paper issue",
+)
+
 HOLDS = ("match", "agrees")
 JUDGED = (*HOLDS, "differs", "contradicts", "unclear", "paper issue")
 

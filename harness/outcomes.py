@@ -11,10 +11,9 @@ from typing import Any
 
 from harness import artefacts, cellfile, judged
 from harness.artefacts import Artefact
-from harness.expect import RULE, VERDICTS
 from harness.files import ROOT
 from harness.layout import SCALES, Layout, artefact_file
-from harness.marks import HOLDS, JUDGED
+from harness.marks import HOLDS, JUDGED, VERDICTS
 
 OURS = "(ours) "  # how the text of a claim begins that is not the paper's
 
@@ -101,7 +100,7 @@ def _read(artefact: Artefact, layout: Layout, base: Path) -> Outcome | None:
 def _why_old(noted: dict[str, Any], artefact: Artefact) -> str:
     if noted.get("cells") != judged.of_cells(artefact):
         return "accepted before today's cells were asked for"
-    return "" if noted.get("rule") == RULE else "judged by an earlier rule of verdicts"
+    return "" if noted.get("rule") == judged.RULE else "judged by an earlier rule of verdicts"
 
 
 def kind_of(cell: dict[str, Any]) -> str:
@@ -134,3 +133,37 @@ def in_words(counts: Counter[str]) -> str:
     groups["not judged"] = tuple(word for word in VERDICTS if word not in JUDGED)
     told = {name: sum(counts[word] for word in words) for name, words in groups.items()}
     return ", ".join(f"{n} {(_ONE if n == 1 else _MANY).get(name, name)}" for name, n in told.items() if n)
+
+
+def lines(artefact: Artefact, layout: Layout) -> list[str]:
+    """In a line each: as made here at this scale, and as accepted at the largest."""
+    here, there = made(artefact, layout), accepted(artefact, layout.root)
+    told = (
+        [f"{_fared(here)}; made at scale {here.scale}"] if here else [f"never made at scale {layout.scale}"]
+    )
+    return told + ([f"{_fared(there)}; accepted at scale {there.scale}, {there.page}"] if there else [])
+
+
+def _fared(outcome: Outcome) -> str:
+    numbers = in_words(of_numbers([outcome])) or "none is printed"
+    return f"numbers: {numbers}; claims: {in_words(of_claims([outcome])) or 'none'}"
+
+
+def setting_of(text: str) -> tuple[str, str]:
+    """`(ours) NB101-1, SPOS: it is so.` → `NB101-1, SPOS` and `(ours) It is so.`."""
+    ours = OURS if text.startswith(OURS) else ""
+    setting, colon, rest = text.removeprefix(OURS).partition(": ")
+    return (setting, ours + capital(rest)) if colon else ("", text)
+
+
+def in_groups(made: list[tuple[str, dict[str, str]]]) -> str:
+    """`NB101-1 (SPOS, Reptile), DARTS (SPOS)`; a setting of one word as it is."""
+    groups: dict[str, list[str]] = {}
+    for setting, _ in made:
+        first, _, rest = setting.partition(", ")
+        groups.setdefault(first, []).append(rest)
+    return ", ".join(f"{first} ({', '.join(rest)})" if any(rest) else first for first, rest in groups.items())
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -9,11 +9,20 @@ from typing import Any
 
 from harness import experiments, needed, render
 from harness.errors import HarnessError
-from harness.expect import VERDICTS
 from harness.files import ROOT, write_atomic
 from harness.layout import SCALES
-from harness.marks import HOLDS, JUDGED
-from harness.outcomes import KINDS_OF_NUMBERS, OURS, Outcome, in_words, of_claims, of_numbers, of_paper
+from harness.marks import HOLDS, JUDGED, VERDICTS
+from harness.outcomes import (
+    KINDS_OF_NUMBERS,
+    Outcome,
+    capital,
+    in_groups,
+    in_words,
+    of_claims,
+    of_numbers,
+    of_paper,
+    setting_of,
+)
 
 MARKERS = ("<!-- papers: by `python -m harness reproduced` -->", "<!-- /papers -->")
 SHOWN = 6  # numbers of an artefact that are listed one by one
@@ -78,7 +87,7 @@ def table(papers: list[Fared]) -> str:
     """One line per paper: how its numbers and its claims fare, and where they are shown."""
     lines = ["| name | paper | printed numbers | claims | shown in |", "|---|---|---|---|---|"]
     for fared in papers:
-        title = f"{fared.paper.title}. {_capital(fared.paper.authors)}, {fared.paper.year}"
+        title = f"{fared.paper.title}. {capital(fared.paper.authors)}, {fared.paper.year}"
         shown = "; ".join(filter(None, [_links(fared.found), _not_there(fared.paper)]))
         lines.append(f"| `{fared.paper.name}` | {title} | {_counted(fared.found)} | {shown} |")
     small = any(o.small for fared in papers for o in fared.found)
@@ -123,7 +132,7 @@ def _paper(fared: Fared) -> Iterator[str]:
         f"{n} {'tables and figures' if n > 1 else 'table or figure'} at scale {scale}"
         for scale, n in Counter(o.scale for o in found).items()
     ]
-    yield from (f"## {paper.name}", "", f"*{paper.title}.* {_capital(paper.authors)}, {paper.year}.")
+    yield from (f"## {paper.name}", "", f"*{paper.title}.* {capital(paper.authors)}, {paper.year}.")
     yield from (f"Accepted: {', '.join(scales) or 'nothing yet'}.", "", *_counts(found), "")
     if paper.words:
         yield from (*(f"- **{word}**: {meaning}." for word, meaning in paper.words.items()), "")
@@ -175,7 +184,7 @@ def _numbers_that_hold(found: list[Outcome]) -> Iterator[str]:
 def _claims(found: list[Outcome], words: tuple[str, ...]) -> Iterator[str]:
     """A line per claim; of one that is made in several settings, those in which it fares so."""
     for o in found:
-        claims = [(*_parts(claim["text"]), claim) for claim in o.claims]
+        claims = [(*setting_of(claim["text"]), claim) for claim in o.claims]
         several = Counter(text for _, text, _ in claims)
         groups: dict[str, list[tuple[str, dict[str, str]]]] = {}
         for setting, text, claim in claims:
@@ -184,7 +193,7 @@ def _claims(found: list[Outcome], words: tuple[str, ...]) -> Iterator[str]:
             if claim["verdict"] in words:
                 groups.setdefault(text, []).append((setting, claim))
         for text, made in groups.items():
-            among = f" *{len(made)} of {several[text]}: {_settings(made)}.*" if several[text] > 1 else ""
+            among = f" *{len(made)} of {several[text]}: {in_groups(made)}.*" if several[text] > 1 else ""
             yield f"- {text}{among} ({_where(o, made[0][1])})"
             if made[0][1]["verdict"] not in HOLDS:
                 yield from (f"  - {_measured(o, *one)}" for one in made)
@@ -204,22 +213,6 @@ def _reasons(o: Outcome, written: list[str]) -> Iterator[str]:
         yield f"  - Why: {linked}."
 
 
-def _parts(text: str) -> tuple[str, str]:
-    """`(ours) NB101-1, SPOS: it is so.` → `NB101-1, SPOS` and `(ours) It is so.`."""
-    ours = OURS if text.startswith(OURS) else ""
-    setting, colon, rest = text.removeprefix(OURS).partition(": ")
-    return (setting, ours + _capital(rest)) if colon else ("", text)
-
-
-def _settings(made: list[tuple[str, dict[str, str]]]) -> str:
-    """`NB101-1 (SPOS, Reptile), DARTS (SPOS)`; a setting of one word as it is."""
-    groups: dict[str, list[str]] = {}
-    for setting, _ in made:
-        first, _, rest = setting.partition(", ")
-        groups.setdefault(first, []).append(rest)
-    return ", ".join(f"{first} ({', '.join(rest)})" if any(rest) else first for first, rest in groups.items())
-
-
 def _where(o: Outcome, claim: dict[str, str]) -> str:
     """Where the paper says it, and the link to where it is shown."""
     named = re.compile(rf"{re.escape(o.name)}(?!\.?\d)", re.I)
@@ -231,11 +224,7 @@ def _measured(o: Outcome, setting: str, claim: dict[str, str]) -> str:
     reason = claim["reason"].replace(": the interval is wider than the effect", "")
     told = f"{setting or 'Measured'}: {reason}."
     runs = needed.for_claim(o.artefact, o.cells, claim) if claim["verdict"] == "unclear" else ""
-    return f"{told} **{_capital(runs)}.**" if runs else told
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return f"{told} **{capital(runs)}.**" if runs else told
 
 
 def _one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
@@ -246,7 +235,7 @@ def _one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
             runs = needed.for_number(o.artefact, cell) if word == "unclear" else ""
             yield (
                 f"- {cell['row']}, {cell['column']}: {ours}, printed {cell['reported']} ({o.link})\n"
-                f"  - {_capital(cell['reason'])}.{f' **{_capital(runs)}.**' if runs else ''}"
+                f"  - {capital(cell['reason'])}.{f' **{capital(runs)}.**' if runs else ''}"
             )
             if word == "differs":
                 asked = (str(cell["row"]), str(cell["column"]))
@@ -269,7 +258,7 @@ def _issues(found: list[Outcome]) -> Iterator[str]:
 def _at_smallest_scale(found: list[Outcome]) -> Iterator[str]:
     for why in dict.fromkeys(o.old for o in found if o.old):
         links = ", ".join(o.link for o in found if o.old == why)
-        yield f"- {_capital(why)}, to be made again: {links}."
+        yield f"- {capital(why)}, to be made again: {links}."
     told = [f"{o.link} ({_how_many(*map(len, left))})" for o in found if o.small and any(left := _left(o))]
     if told:
         places = ", ".join(told)

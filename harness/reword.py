@@ -70,8 +70,9 @@ def _same_verdicts(
     by_test = {tests[name]: claim for name, claim in by_id.items()}
     today, found = judged.of_claims(artefact, layout.scale), []
     for claim in artefact.data.get("claims", []):
-        verdict, name = claims.waits(claim, layout.scale), claim["id"]
-        if verdict is None:
+        later, name = judged.waits(claim, layout.scale), claim["id"]
+        verdict = Verdict("not comparable", later)
+        if not later:
             same = tests.get(name) == today[name]
             accepted = by_id[name] if same else by_test.get(today[name])
             if accepted is None:

@@ -172,12 +172,6 @@ def difference(a: Estimate, b: Estimate) -> tuple[float, float]:
     return combined([1, -1], [a, b])
 
 
-def slope_weights(n: int) -> list[float]:
-    """What n ordered numbers are weighted with to give the slope of their line."""
-    weights = np.arange(n) - (n - 1) / 2
-    return (weights / (weights @ weights)).tolist()
-
-
 def combined(
     weights: Sequence[float], estimates: Sequence[Estimate], together: int = 1
 ) -> tuple[float, float]:
@@ -201,10 +195,7 @@ def shared_runs(estimates: Sequence[Estimate]) -> set[str]:
 
 
 def on_shared_runs(estimates: Sequence[Estimate]) -> list[Estimate]:
-    """The same numbers of the runs that all of them have.
-
-    Resamples of architectures stay those of all runs: they tell of the sample, not of the runs.
-    """
+    """The same numbers of the runs that all have; resamples, which tell of the sample, stay those of all."""
     shared = shared_runs(estimates)
     return [_of_these(e, shared) for e in estimates] if shared else list(estimates)
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import alone
 
+from harness.claims import slope_weights
 from harness.errors import HarnessError
 from harness.expect import (
     Context,
@@ -18,7 +19,7 @@ from harness.expect import (
     parse,
     worst,
 )
-from harness.stats import Estimate, combined, difference, exact, of_runs, slope_weights
+from harness.stats import Estimate, combined, difference, exact, of_runs
 
 
 def known(value: float, se: float) -> Estimate:

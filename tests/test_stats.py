@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
+from harness.claims import slope_weights
 from harness.metrics.ranking import spearman
 from harness.stats import (
     Estimate,
@@ -19,7 +20,6 @@ from harness.stats import (
     of_runs,
     of_units,
     quantile,
-    slope_weights,
 )
 
 A = [0.71, 0.74, 0.69, 0.78, 0.73]
