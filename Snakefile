@@ -52,7 +52,9 @@ rule all:
         EVERYTHING,
 
 
-DISPLAY = campaign.attach(list(RUNS.values()), LAYOUT, workflow.cores or 1)
+NAMES = [r.name for r in workflow.rules if not r.has_wildcards()]
+TARGETS = [name for name in NAMES if not name.startswith("make_")]
+DISPLAY = campaign.attach(list(RUNS.values()), LAYOUT, workflow.cores or 1, TARGETS)
 
 
 onstart:

@@ -6,11 +6,12 @@ Snakemake's own lock survives a kill -9 and then stops the next campaign; a kern
 import fcntl
 import logging
 import os
+import re
 import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -19,7 +20,7 @@ from harness import plan, status
 from harness.errors import INTERRUPTED, HarnessError
 from harness.experiments import RunSpec
 from harness.files import refused
-from harness.layout import Layout, scale_rank
+from harness.layout import SCALES, Layout, scale_rank
 from harness.record import refuse_broken
 from harness.yamlfile import nearest
 
@@ -34,6 +35,15 @@ def scale_of(config: Mapping[str, Any]) -> str:
             raise HarnessError(f"--config {key}=… does not exist: {nearest(key, ['scale'])}")
     scale_rank(config["scale"])
     return config["scale"]
+
+
+def unknown_target(word: str, rules: Collection[str], scale: str) -> str:
+    """What to say of a target that no rule makes; Snakemake would begin with how rules can go wrong."""
+    parts = Path(word).parts
+    if parts[:1] == ("results",) and len(parts) > 1 and parts[1] in SCALES and parts[1] != scale:
+        return f"{word} is of scale {parts[1]}, not {scale}: add --config scale={parts[1]}"
+    # `sotl/table_4_1`, as the report and `python -m harness` name it, is the target sotl_table_4_1.
+    return f"target {word!r} does not exist: {nearest(word.replace('/', '_'), rules)}"
 
 
 def is_asked_for(words: Sequence[str] | None = None) -> bool:
@@ -101,6 +111,19 @@ def set_broken_aside(runs: Sequence[RunSpec], layout: Layout) -> None:
         raise refused(error) from None
     for line in told:
         print(f"refused: {line}", file=sys.stderr)
+
+
+class NoSuchTarget(logging.Filter):
+    """Puts one sentence in the place of Snakemake's, where a target was asked for that no rule makes."""
+
+    def __init__(self, rules: Collection[str], scale: str) -> None:
+        super().__init__()
+        self.rules, self.scale = rules, scale
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if found := re.search(r"No rule to produce (\S+) \(", str(record.msg)):
+            record.msg = f"snakemake: {unknown_target(found[1], self.rules, self.scale)}"
+        return True
 
 
 class Display(logging.Filter):
@@ -227,8 +250,10 @@ def _silenced(log: Path) -> str:
     return f"there is no room on the disk of {log.parent}: make room; nothing finished is lost"
 
 
-def attach(runs: Sequence[RunSpec], layout: Layout, cores: int) -> Display:
+def attach(runs: Sequence[RunSpec], layout: Layout, cores: int, rules: Collection[str]) -> Display:
     """Listen to Snakemake's log from now on; the display draws once it is started."""
     display = Display(runs, layout, cores)
-    logging.getLogger("snakemake.logging").addFilter(display)
+    logger = logging.getLogger("snakemake.logging")
+    logger.addFilter(display)
+    logger.addFilter(NoSuchTarget(rules, layout.scale))
     return display

@@ -265,7 +265,7 @@ def test_on_a_terminal_it_redraws_one_line(display, monkeypatch):
 
 def test_it_listens_to_snakemake(display):
     logger = logging.getLogger("snakemake.logging")
-    attached = campaign.attach(display.runs, display.layout, 2)
+    attached = campaign.attach(display.runs, display.layout, 2, ())
     try:
         begun = {"event": LogEvent.JOB_STARTED, "jobs": [99]}
         attached.jobs = tuple(dag(attached).needrun_jobs())

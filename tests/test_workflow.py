@@ -165,6 +165,26 @@ def files(root: Path) -> dict[str, bytes]:
     return {p.relative_to(tables).as_posix(): p.read_bytes() for p in tables.rglob("*.*")}
 
 
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("mini_tabel_1", "target 'mini_tabel_1' does not exist: did you mean 'mini_table_1'?"),
+        ("mini/table_1", "target 'mini/table_1' does not exist: did you mean 'mini_table_1'?"),
+        ("results/cpu/report/index.html", "results/cpu/report/index.html is of scale cpu, not smoke: add "),
+    ],
+)
+def test_a_target_that_does_not_exist_is_one_sentence(whole, target, said):
+    told = campaign(whole, target, code=1)
+    assert told.splitlines()[-1].startswith(f"snakemake: {said}")
+    assert "MissingRuleException" not in told
+
+
+def test_a_papers_name_is_a_target(whole):
+    shutil.rmtree(whole / "results" / "smoke" / "tables")
+    campaign(whole, "mini")
+    assert (whole / "results" / "smoke" / "tables" / "mini" / "table_1.md").is_file()
+
+
 def test_kept_records_are_not_run_again_where_older_code_was_run_before(whole, tmp_path):
     """Snakemake notes with which code it made a file; once records that had been laid out were made anew."""
     root = shutil.copytree(whole, tmp_path / "older")

@@ -27,3 +27,13 @@ for _artefact in ARTEFACTS.values():
         input:
             runs_of(_artefact),
             files_of(_artefact),
+
+
+# `snakemake icw`: all that one paper has.
+for _paper in PAPERS:
+
+    rule:
+        name:
+            _paper
+        input:
+            [runs_of(a) + files_of(a) for a in ARTEFACTS.values() if a.paper == _paper],
