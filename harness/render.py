@@ -103,6 +103,7 @@ def _seeds(runs: set[str]) -> str:
 
 def markdown(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
     """Each cell: ours [paper] mark."""
+    cells, text = _filled(cells, text)
 
     def cell(c: pd.Series) -> str:
         paper = f" [{c['reported']}]" if c["reported"] else ""
@@ -123,6 +124,7 @@ def markdown(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
 
 def latex(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
     """Booktabs tables, several where one is too wide for a page; the paper's number in brackets."""
+    cells, text = _filled(cells, text)
 
     def cell(c: pd.Series) -> str:
         paper = f" [{_tex(c['reported'])}]" if c["reported"] else ""
@@ -179,6 +181,23 @@ def format_of(artefact: Artefact, cell: pd.Series) -> str:
             if str(line["name"]) == name and "format" in line:
                 return line["format"]
     return artefact.data.get("format", "")
+
+
+def _filled(cells: pd.DataFrame, text: str) -> tuple[pd.DataFrame, str]:
+    """Without rows and columns that hold no number, ours or the paper's; the caption names them instead."""
+    filled = (cells["n"] > 0) | (cells["text"] != "") | (cells["reported"] != "")
+    left_out = []
+    for by in ("row", "column"):
+        some = filled.groupby(cells[by], sort=False).any()
+        names = [str(name) for name in some.index[~some]]
+        if 0 < len(names) < len(some):
+            cells, filled = cells[~cells[by].isin(names)], filled[~cells[by].isin(names)]
+            left_out.append(f"{by}{'s' * (len(names) > 1)} {_named(names)}")
+    return cells, f"{text} No number at this scale: {' and '.join(left_out)}." if left_out else text
+
+
+def _named(names: list[str]) -> str:
+    return "; ".join(names) if len(names) <= 6 else f"{names[0]}; {names[1]}; …; {names[-1]} ({len(names)})"
 
 
 def _grid(

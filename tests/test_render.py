@@ -1,0 +1,45 @@
+"""Markdown and LaTeX of a table: nothing but dashes is left out and named, printed numbers always stay."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from harness import artefacts
+from harness.render import latex, markdown
+
+
+def cells(rows: list[str], columns: list[str], **changed: dict[tuple[str, str], object]) -> pd.DataFrame:
+    """Cells without a number, but for what is changed."""
+    empty = {"n": 0, "text": "", "value": math.nan, "spread": math.nan, "verdict": "not run", "reported": ""}
+    lines = [{"row": r, "column": c, **empty} for r in rows for c in columns]
+    for key, found in changed.items():
+        for line in lines:
+            line[key] = found.get((line["row"], line["column"]), line[key])
+    return pd.DataFrame(lines)
+
+
+@pytest.fixture
+def table():
+    return artefacts.find("sotl/table_3_1")
+
+
+@pytest.mark.parametrize("render", [markdown, latex])
+def test_rows_and_columns_without_a_number_are_named_instead(table, render):
+    some = {("a", "x"): 1, ("b", "x"): 1}
+    shown = render(table, cells(["a", "b", "c, d", "e"], ["x", "y"], n=some, value=some), "A caption.")
+    assert "A caption. No number at this scale: rows c, d; e and column y." in shown
+    assert shown.count("c, d") == 1 and "a" in shown and "b" in shown
+    told = render(table, cells(list("abcdefghi"), ["x"], n={("a", "x"): 1}, value={("a", "x"): 1}), "")
+    assert "No number at this scale: rows b; c; …; i (8)." in told.replace(r"\ldots{}", "…")
+
+
+@pytest.mark.parametrize("kept", [{"text": {("a", "x"): "CIFAR"}}, {"reported": {("a", "x"): "3.5"}}])
+def test_a_printed_number_or_a_setting_is_never_left_out(table, kept):
+    shown = markdown(table, cells(["a", "b"], ["x"], **kept), "")
+    assert next(iter(kept.values()))["a", "x"] in shown and "No number at this scale: row b." in shown
+
+
+def test_a_table_of_which_nothing_was_run_stays_whole(table):
+    shown = markdown(table, cells(["a", "b"], ["x"]), "A caption.")
+    assert shown.startswith("|  | x |\n|---|---|\n| a | – – |\n| b | – – |\n\nA caption.\n")
