@@ -33,7 +33,7 @@ def for_claim(artefact: Artefact, cells: Cells, claim: dict[str, str]) -> str:
     told = [cell for cell in _cells_of(artefact, cells, claim["id"]) if cell["spread_kind"] in NOISY]
     if not told or BY_CHANCE in claim["reason"]:  # how far off that part must be is not told
         return ""
-    n, sample = min(cell["n"] for cell in told), max(cell["architectures"] for cell in told)
+    n, sample = min(cell["n"] for cell in told), max(map(_sample, told))
     if any(cell["spread_kind"] == "none" for cell in told):
         return f"at least {MIN_RUNS} runs instead of {n}"
     parts = [(half, wanted) for half, wanted in _parts(claim["reason"]) if wanted]
@@ -51,6 +51,18 @@ def for_claim(artefact: Artefact, cells: Cells, claim: dict[str, str]) -> str:
         if sample
         else _about(runs, n)
     )
+
+
+def _sample(cell: dict[str, Any]) -> int:
+    """Architectures that others might stand for; none where the whole space was scored.
+
+    The interval is then that of the runs alone; with a share of the sample in it, it is wider or narrower
+    (its degrees of freedom are more).
+    """
+    n = cell["n"]
+    of_runs = 0.0 if n < 2 else cell["spread"] * _width(n)
+    whole = math.isclose((cell["hi"] - cell["lo"]) / 2, of_runs, rel_tol=1e-6, abs_tol=1e-12)
+    return 0 if whole else cell["architectures"]
 
 
 def _about(runs: int, n: int) -> str:

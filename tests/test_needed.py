@@ -1,5 +1,6 @@
 """How many runs an unclear verdict would take, if mean and spread stayed as they are."""
 
+import math
 import re
 
 import pytest
@@ -7,7 +8,7 @@ import tiny
 
 from harness import artefacts, needed
 from harness.expect import Context, judge, parse
-from harness.stats import of_runs
+from harness.stats import of_runs, quantile
 
 CLAIM = "high-above-low"
 WIDE = "the interval is wider than the effect"
@@ -22,6 +23,7 @@ def artefact(tmp_path_factory):
 
 def cell(row: str, column: str = "strong", **other) -> dict:
     noise = {"value": 5.2, "n": 3, "spread": 1.0, "spread_kind": "sample_sd", "architectures": 0}
+    noise |= {"lo": -9.0, "hi": 9.0}
     return {"row": row, "column": column, "reported": "5.0 (0.2)"} | noise | other
 
 
@@ -69,6 +71,13 @@ def test_a_sample_of_architectures_is_not_made_larger_by_runs(artefact):
     assert runs == "at least 7 runs instead of 3; 100 architectures are a sample too"
     alone = told(artefact, reason, architectures=100, n=1, spread_kind="bootstrap")
     assert alone == "about 625 architectures instead of 100"
+
+
+def test_a_whole_space_is_no_sample_of_architectures(artefact):
+    """The intervals of its cells are those of the runs alone."""
+    half = quantile(2) / math.sqrt(3)
+    whole = {"architectures": 64, "lo": 5.2 - half, "hi": 5.2 + half}
+    assert told(artefact, f"+0.8 ± 2: {WIDE}", **whole) == "about 7 runs instead of 3"
 
 
 def test_at_so_many_runs_a_number_is_judged_and_at_one_less_it_is_not(artefact):
