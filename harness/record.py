@@ -44,7 +44,8 @@ class Run:
         self.truths: list[dict[str, Any]] = []
         self.outcome = "done"
         self._drawn = 0.0
-        self._started = time.time()
+        self._told = time.time()
+        self._unit, self._from, self._started = "", 0, self._told
 
     def stream(self, name: str) -> "np.random.Generator":
         """An independent random stream per purpose."""
@@ -78,10 +79,13 @@ class Run:
     def progress(self, step: int, total: int, unit: str) -> None:
         """Tell the campaign how far this run is; cheap enough to be called in every iteration."""
         now = time.time()
+        if unit != self._unit:  # the first part of the run, which may go on where it was killed, or the next
+            self._unit, self._from, self._started = (unit, 0, self._told) if step == 1 else (unit, step, now)
+        self._told = now
         if now - self._drawn < 1.0 and step < total:
             return
         self._drawn = now
-        state = {"step": step, "total": total, "unit": unit, "started": self._started, "now": now}
+        state = {"step": step, "total": total, "unit": unit, "from": self._from, "started": self._started}
         write_atomic(self.folder / "progress.json", json.dumps({**state, "pid": os.getpid()}))
 
 

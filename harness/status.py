@@ -21,15 +21,16 @@ class Running:
     step: int
     total: int
     unit: str
-    seconds: float
+    seconds: float  # since the step `first`, from which this process counts in this unit
+    first: int = 0
 
     @property
     def rate(self) -> float:
-        return self.step / self.seconds if self.seconds > 0 else 0.0
+        return (self.step - self.first) / self.seconds if self.seconds > 0 else 0.0
 
     def left(self, expected: float | None) -> float | None:
         """Seconds to its end: by its own rate once it has one, else by past records."""
-        if self.step > 0:
+        if self.rate:
             return (self.total - self.step) / self.rate
         return max(expected - self.seconds, 0.0) if expected is not None else None
 
@@ -114,7 +115,7 @@ def _running(run: str, path: Path) -> Running | None:
         state = json.loads(path.read_text(encoding="utf-8"))
         os.kill(state["pid"], 0)
         seconds = max(time.time() - state["started"], 1e-6)
-        return Running(run, state["step"], state["total"], state["unit"], seconds)
+        return Running(run, state["step"], state["total"], state["unit"], seconds, state["from"])
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
 

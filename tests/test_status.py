@@ -28,6 +28,7 @@ def progress(layout, run, **state):
         "step": 30,
         "total": 90,
         "unit": "epoch",
+        "from": 0,
         "started": time.time() - 60,
         "pid": os.getpid(),
         **state,
@@ -54,6 +55,15 @@ def test_done_running_left(layout):
     assert found.seconds == pytest.approx(120 + 2 * 100, rel=0.01) and found.unknown == 0
     assert found.end(1) == "about 5 min left" and found.end(2) == "about 3 min left"
     assert str(running) == f"{RUNS[1].id}  epoch 30/90, 2 s each"
+
+
+def test_what_was_done_before_is_no_part_of_the_rate(layout):
+    progress(layout, RUNS[0], **{"from": 24})
+    (running,) = status.read(RUNS[:1], layout, past(100.0)).running
+    assert running.rate == pytest.approx(0.1, rel=0.01) and running.left(None) == pytest.approx(600, rel=0.01)
+    progress(layout, RUNS[0], **{"from": 30})
+    (running,) = status.read(RUNS[:1], layout, past(100.0)).running
+    assert running.left(100.0) == pytest.approx(40, rel=0.01) and str(running).endswith("30/90, starting")
 
 
 def test_a_finished_run_is_not_running(layout):

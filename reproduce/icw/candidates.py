@@ -75,9 +75,11 @@ def images(run: Run, training: Training, ranked: Ranked) -> tuple[Batches, Batch
     return image_sets.divided(run, training, found, kept, held, ranked.device)
 
 
-def calibrating(run: Run, images: Batches, batch: int, passes: int) -> list[Tensor]:
-    """Training images, cropped as in training: the same minibatches for every architecture (appendix B)."""
+def calibrating(
+    run: Run, images: Batches, batch: int, passes: int, *, augmented: bool = False
+) -> list[Tensor]:
+    """Training images, cropped as in training or not: the same minibatches for every architecture (D14)."""
     order = run.stream("calibration order").permutation(len(images))
-    crops = run.stream("calibration crops")
+    crops = run.stream("calibration crops") if augmented else None
     place = np.arange(passes * batch).reshape(passes, batch) % len(order)
     return [images.take(order[indices], crops)[0] for indices in place]

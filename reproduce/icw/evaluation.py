@@ -13,7 +13,7 @@ from harness.record import Run
 from harness.supernet.ranking import accuracy
 from harness.supernet.sampling import Path
 
-Mode = Literal["adjusted", "none", "reset"]
+Mode = Literal["adjusted", "augmented", "none", "reset"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +29,11 @@ class Evaluator:
     """Scores architecture by architecture, each from the same state, so that their order plays no role."""
 
     def __init__(
-        self, run: Run, scoring: Scoring, network: nn.Module, calibrating: list[Tensor], held: Batches
+        self, run: Run, scoring: Scoring, network: nn.Module, passes: dict[Mode, list[Tensor]], held: Batches
     ) -> None:
+        """`passes`: the minibatches that batch norm sees before; of `none` there are none."""
         self.run, self.scoring, self.network = run, scoring, network
-        self.calibrating, self.batches = calibrating, held.in_order(scoring.val_batch)
+        self.passes, self.batches = passes, held.in_order(scoring.val_batch)
         self.statistics = network.statistics()  # of batch norm, those of copies included
         self.trained = [value.clone() for value in self.statistics]
 
@@ -65,14 +66,13 @@ class Evaluator:
         self.restore()
         if mode == "reset":
             self.network.eval()
-            self.network(self.calibrating[0][:1], path)  # of a split network, brings in the path's copies
+            self.network(self.passes[mode][0][:1], path)  # of a split network, brings in the path's copies
             for part in self.network.modules():
                 if isinstance(part, nn.modules.batchnorm._BatchNorm):
                     part.reset_running_stats()
-        if mode != "none":
-            self.network.train()
-            for x in self.calibrating:
-                self.network(x, path)
+        self.network.train()
+        for x in self.passes.get(mode, []):
+            self.network(x, path)
         return accuracy(self.network, path, self.batches)
 
     @torch.no_grad()

@@ -27,7 +27,7 @@ class Images:
     held_images: int | None = None  # the next so many evaluate; all that are left where it is None
     classes_sampled: int = 100  # subimagenet (appendix A)
     per_class: int = 250  # subimagenet: so many to train, and as many others to evaluate
-    sample_seed: int = 0  # subimagenet: of its classes and images (D7)
+    sample_seed: int | None = None  # subimagenet: other classes and images than the authors' (D7)
     device: str = "cpu"
 
 

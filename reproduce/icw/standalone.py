@@ -29,6 +29,7 @@ class Config(Setup, image_sets.Images):
 
     space: small_sequential.Space
     architectures: int = 50  # the first of a fixed list (D6)
+    average_last: int = 5  # epochs whose accuracies are averaged (D9)
 
 
 def run(run: Run, config: Config) -> None:

@@ -1,6 +1,6 @@
 """Appendix A: SubImageNet, 100 of ImageNet's classes with 250 images each to train and 250 to evaluate.
 
-Which classes and images the authors took stands in a file of theirs that is not public; ours are drawn (D7).
+Those that the authors took are the first by name; a seed draws others (D7).
 Reading is done by Pillow, as the augmentations of Table 5 were.
 """
 
@@ -39,7 +39,7 @@ class Sampled(Protocol):
 
     classes_sampled: int
     per_class: int
-    sample_seed: int
+    sample_seed: int | None
     device: str
 
 
@@ -61,7 +61,9 @@ def sample(folder: Path, which: Sampled) -> tuple[Files, Files]:
             f"{folder} holds {len(there)} folders where ImageNet's training set has {CLASSES} classes:"
             " unpack each class's archive into a folder of its name"
         )
-    chosen = sorted(permutation(CLASSES, which.sample_seed)[: which.classes_sampled])
+    seed = which.sample_seed
+    by_name = range(CLASSES) if seed is None else permutation(CLASSES, seed)
+    chosen = sorted(by_name[: which.classes_sampled])
     classes, n = tuple(there[i] for i in chosen), which.per_class
     parts: tuple[list[Path], list[Path]] = ([], [])
     for index, name in zip(chosen, classes, strict=True):
@@ -70,8 +72,8 @@ def sample(folder: Path, which: Sampled) -> tuple[Files, Files]:
             raise HarnessError(
                 f"{folder / name} holds {len(images)} images: {2 * n} are wanted of each class"
             )
-        order = permutation(len(images), (which.sample_seed + 1) * CLASSES + index)
-        for part, picked in zip(parts, (order[:n], order[n : 2 * n]), strict=True):
+        place = range(len(images)) if seed is None else permutation(len(images), (seed + 1) * CLASSES + index)
+        for part, picked in zip(parts, (place[:n], place[n : 2 * n]), strict=True):
             part += [folder / name / images[i] for i in sorted(picked)]
     y = np.repeat(np.arange(len(classes)), n)
     return tuple(Files(tuple(part), y, classes, _hash(part)) for part in parts)

@@ -29,7 +29,10 @@ def run(run: Run, config: Config) -> None:
         trainer.load(kept["training"])
     else:
         trainer.train(checkpoint, kept.get("training", {}))
-    passes = calibrating(run, train, config.batch_size, config.calibration_passes)
+    how = (config.batch_size, config.calibration_passes)
+    passes = dict.fromkeys(("adjusted", "reset"), calibrating(run, train, *how))
+    if "augmented" in config.calibrations:
+        passes["augmented"] = calibrating(run, train, *how, augmented=True)
     evaluator = Evaluator(run, config, network, passes, held)
     modes = config.calibrations
     asked = [(whole(choices.choice(arch), network.cells), modes) for arch in known.archs]

@@ -28,7 +28,11 @@ def trained(folder: Path, **changed: object) -> tuple[Evaluator, list]:
     train, held, classes = candidates.images(run, config, config)
     network, choices = supernets.build(run, config, classes)
     supernets.Trainer(run, config, network, choices, train).train(Checkpoint(run), {})
-    passes = candidates.calibrating(run, train, config.batch_size, config.calibration_passes)
+    plain, cropped = (
+        candidates.calibrating(run, train, config.batch_size, config.calibration_passes, augmented=augmented)
+        for augmented in (False, True)
+    )
+    passes = {"adjusted": plain, "augmented": cropped, "reset": plain}
     paths = [whole(choices.choice(from_digits(row)), network.cells) for row in ROWS]
     return Evaluator(run, config, network, passes, held), paths
 
@@ -56,7 +60,7 @@ def test_passes_move_the_running_statistics_by_a_tenth_each(tmp_path):
     evaluator, paths = trained(tmp_path)
     norm = evaluator.network.stem[1]
     before, expected = norm.running_mean.clone(), norm.running_mean.clone()
-    for x in evaluator.calibrating:
+    for x in evaluator.passes["adjusted"]:
         expected = 0.9 * expected + 0.1 * evaluator.network.stem[0](x).mean(dim=(0, 2, 3))
     evaluator.one(paths[0], "adjusted")
     assert torch.allclose(norm.running_mean, expected, atol=1e-6)
@@ -84,7 +88,7 @@ def test_no_prediction_depends_on_the_size_of_validation_batches(tmp_path):
     found = evaluator.one(paths[1], "none")
     run, config = a_run(tmp_path, val_batch=5)
     held = candidates.images(run, config, config)[1]
-    other = Evaluator(run, config, evaluator.network, [], held)
+    other = Evaluator(run, config, evaluator.network, {}, held)
     assert [len(y) for _, y in other.batches] == [5, 5, 5, 1]
     assert other.one(paths[1], "none") == found
     x, y = held.take(np.arange(16))
@@ -101,6 +105,23 @@ def test_calibration_minibatches_are_training_images_the_same_for_every_method(t
     assert not any(torch.equal(a, b) for a, b in zip(first, first[1:], strict=False))
     assert len(train) == 32 and len(held) == 16
     assert len(candidates.calibrating(run, train, 8, 9)) == 9  # more than an epoch holds
+
+
+def test_batch_norm_is_adjusted_on_images_as_they_are(tmp_path):
+    """The authors' evaluation replaces every augmentation by that of the test; `augmented` keeps it (D22)."""
+    run, config = a_run(tmp_path, augmentation={"pixel_shift": 2})
+    train, *_ = candidates.images(run, config, config)
+    whole = train.take(np.arange(len(train)))[0]
+    plain = candidates.calibrating(run, train, 8, 2)
+    cropped = candidates.calibrating(run, train, 8, 2, augmented=True)
+    assert all((whole == image).flatten(1).all(1).any() for x in plain for image in x)
+    assert not any(torch.equal(a, b) for a, b in zip(plain, cropped, strict=True))
+    evaluator, paths = trained(tmp_path / "net", calibrations=["adjusted", "augmented"])
+    norm, found = evaluator.network.stem[1], {}
+    for mode in ("adjusted", "augmented"):
+        evaluator.one(paths[0], mode)
+        found[mode] = norm.running_mean.clone()
+    assert not torch.equal(found["adjusted"], found["augmented"])
 
 
 def test_tables_hold_truth_size_and_every_calibration(tmp_path):

@@ -59,7 +59,7 @@ def test_the_sample_is_as_large_as_appendix_a_says_and_its_halves_share_nothing(
         assert [files.classes[y] for y in files.y] == [path.parent.name for path in files.paths]
         assert len(set(files.paths)) == 12
     published = setup("paper", side=224, classes_sampled=100, per_class=250)
-    assert (published.dataset, published.sample_seed) == ("subimagenet", 0)
+    assert (published.dataset, published.sample_seed) == ("subimagenet", None)
 
 
 def test_the_sample_is_the_same_wherever_it_is_drawn_and_another_for_another_seed(imagenet):
@@ -72,6 +72,14 @@ def test_the_sample_is_the_same_wherever_it_is_drawn_and_another_for_another_see
     assert names == [f"n00000001_{i}.JPEG" for i in (2, 3, 5, 9)]
     other, _ = sampled(imagenet, sample_seed=1)
     assert other.sha256 != train.sha256
+
+
+def test_without_a_seed_the_first_by_name_are_taken_as_the_authors_did(imagenet):
+    """Names sort as text: image 10 comes before image 2."""
+    train, held = sampled(imagenet, sample_seed=None)
+    assert train.classes == held.classes == ("n00000000", "n00000001", "n00000002")
+    for files, numbers in ((train, (0, 1, 10, 2)), (held, (3, 4, 5, 6))):
+        assert [path.name for path in files.paths[4:8]] == [f"n00000001_{i}.JPEG" for i in numbers]
 
 
 def test_every_class_and_image_can_be_drawn(imagenet):
