@@ -1,7 +1,7 @@
 """Section 3.1.2 and appendix A: architectures of the sequential space trained alone, one seed per run."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from reproduce.icw import image_sets, small_sequential
 from reproduce.icw.training_setup import Config as Setup
 
 AT_ONCE = 500  # images per batch of an evaluation
+Tested = tuple[float, float]  # percent right, of all images and of a fifth
 FEW = 5  # appendix A: a fifth of the images (50 per class of 250) makes a poorer truth
 
 
@@ -44,9 +45,9 @@ def run(run: Run, config: Config) -> None:
     checkpoint = Checkpoint(run)
     kept = checkpoint.load() or {"done": []}
     for arch in archs[len(kept["done"]) :]:
-        training = Training(run, config, arch, classes, train)
+        training = Training(run, config, arch, classes, train, lambda network: tested(network, batches))
         training.train(checkpoint, kept)
-        kept = {"done": [*kept["done"], [training.right_of_last_epoch(), *tested(training.network, batches)]]}
+        kept = {"done": [*kept["done"], np.mean(training.accuracies, axis=0).tolist()]}
         run.progress(len(kept["done"]), len(archs), "architecture")
         if checkpoint.due:
             checkpoint.save(kept)
@@ -78,7 +79,7 @@ def _identity(run: Run, config: Config, archs: list[str], held: int) -> dict[str
         "epochs": config.epochs,
         "split": f"{held:,} images that did not train",
         "trials": "mean",
-        "policy": "the mean of one training per seed, as they ended",
+        "policy": f"the mean of one training per seed, of its last {config.average_last} epochs",
     }
 
 
@@ -88,21 +89,30 @@ class Training(Steps):
     The trainings of a run see the same minibatches and crops, as the authors' do: their seed is the same.
     """
 
-    def __init__(self, run: Run, config: Config, arch: str, classes: int, images: Batches) -> None:
+    def __init__(
+        self,
+        run: Run,
+        config: Config,
+        arch: str,
+        classes: int,
+        images: Batches,
+        test: Callable[[nn.Module], Tested],
+    ) -> None:
         super().__init__(run, images, config.batch_size, config.epochs, config.weights)
-        self.config, self.arch = config, arch
+        self.config, self.arch, self.test = config, arch, test
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(run.stream(f"weights of {arch}").integers(2**63)))
             network = small_sequential.standalone(config.space, arch, classes, config.dropout)
         self.network = network.to(config.device, memory_format=torch.channels_last)
         self.optimiser = weight_optimiser(self.network, config.weights)
         self.step = self.right = 0
+        self.accuracies: list[tuple[float, ...]] = []  # of training, and as tested, of epochs that count (D9)
 
     def train(self, checkpoint: Checkpoint, kept: dict[str, Any]) -> None:
         """To the end, from where `kept` left off."""
         found = kept.get("training")
         if found is not None and found["arch"] == self.arch:
-            self.step, self.right = found["step"], found["right"]
+            self.step, self.right, self.accuracies = found["step"], found["right"], found["accuracies"]
             self.network.load_state_dict(found["network"])
             self.optimiser.load_state_dict(found["optimiser"])
         while self.step < self.total:
@@ -129,26 +139,27 @@ class Training(Steps):
                 f"{self.run.spec.id}: {self.arch}: the loss became {loss.item()} at step {self.step} of"
                 f" {self.total}: lower weights.lr_max"
             )
-        if self.step >= self.total - self.per_epoch:  # the last epoch
-            self.right += int((logits.argmax(dim=1) == y).sum())
+        self.right += int((logits.detach().argmax(dim=1) == y).sum())
         self.step += 1
-
-    def right_of_last_epoch(self) -> float:
-        """Percent right while training, in the last epoch: images augmented, with dropout (D9)."""
-        return 100.0 * self.right / len(self.images)
+        if self.step % self.per_epoch == 0:
+            if self.total - self.step < config.average_last * self.per_epoch:
+                self.accuracies.append((100.0 * self.right / len(self.images), *self.test(self.network)))
+                self.network.train()
+            self.right = 0
 
     def _state(self) -> dict[str, Any]:
         return {
             "arch": self.arch,
             "step": self.step,
             "right": self.right,
+            "accuracies": self.accuracies,
             "network": self.network.state_dict(),
             "optimiser": self.optimiser.state_dict(),
         }
 
 
 @torch.no_grad()
-def tested(network: nn.Module, batches: Iterable[tuple[Tensor, Tensor]]) -> tuple[float, float]:
+def tested(network: nn.Module, batches: Iterable[tuple[Tensor, Tensor]]) -> Tested:
     """Percent right of all images that did not train, and of a fifth of them."""
     network.eval()
     right = torch.cat([network(x).argmax(dim=1) == y for x, y in batches]).double()

@@ -32,6 +32,7 @@ TINY = {
     "train_images": 40,
     "held_images": 50,
     "architectures": 3,
+    "average_last": 1,
     "space": SPACE,
 }
 
@@ -61,7 +62,7 @@ def done(folder: Path, seed: int = 1, **changed: object) -> pd.DataFrame:
 def a_training(folder: Path, arch: str, seed: int = 1, **changed: object) -> standalone.Training:
     run, config = a_run(folder, seed, **changed)
     train, _, classes = image_sets.images(run, config, config)
-    return standalone.Training(run, config, arch, classes, train)
+    return standalone.Training(run, config, arch, classes, train, lambda _: (0.0, 0.0))
 
 
 def test_every_architecture_is_trained_and_recorded(tmp_path):
@@ -97,7 +98,7 @@ class Killed(Exception):
 def test_a_killed_run_ends_with_the_same_numbers(tmp_path, monkeypatch, after):
     """Six minibatches an architecture; killed within the first, at its end, within others, in the last."""
     weights = weights_at_the_end(monkeypatch)
-    whole, expected = done(tmp_path / "whole"), list(weights)
+    whole, expected = done(tmp_path / "whole", average_last=2), list(weights)
     weights.clear()
     monkeypatch.setattr(checkpoints.Checkpoint, "due", property(lambda self: True))
     real, steps = standalone.Training.one, []
@@ -110,11 +111,11 @@ def test_a_killed_run_ends_with_the_same_numbers(tmp_path, monkeypatch, after):
 
     monkeypatch.setattr(standalone.Training, "one", one)
     with pytest.raises(Killed):
-        done(tmp_path / "killed")
+        done(tmp_path / "killed", average_last=2)
     monkeypatch.setattr(standalone.Training, "one", real)
     torch.manual_seed(5)  # what another process would not have in common
     counted = count(monkeypatch)
-    pd.testing.assert_frame_equal(done(tmp_path / "killed"), whole, check_exact=True)
+    pd.testing.assert_frame_equal(done(tmp_path / "killed", average_last=2), whole, check_exact=True)
     assert len(counted) == 18 - after  # nothing is trained twice
     assert all(torch.equal(a, b) for a, b in zip(weights, expected, strict=True))
 
@@ -204,11 +205,11 @@ def test_dropout_is_that_of_the_config(tmp_path):
         assert [m.p for m in network.modules() if isinstance(m, torch.nn.Dropout)] == [share]
 
 
-def test_training_accuracy_is_that_of_the_last_epoch(tmp_path):
+def test_training_accuracy_is_that_of_training_in_the_last_epoch(tmp_path):
     training = a_training(tmp_path, "0-0", dropout=0.0)
     for _ in range(3):
         training.one()
-    assert training.right == 0
+    assert training.accuracies == [] and training.right == 0
     right = 0
     for _ in range(3):
         place = training.step % 3
@@ -219,7 +220,22 @@ def test_training_accuracy_is_that_of_the_last_epoch(tmp_path):
             twin.load_state_dict(training.network.state_dict())
             right += int((twin.train()(x).argmax(1) == y).sum())
         training.one()
-    assert training.right_of_last_epoch() == pytest.approx(100 * right / 40)
+    ((found, *_),) = training.accuracies
+    assert found == pytest.approx(100 * right / 40)
+
+
+def test_accuracies_are_averaged_over_the_last_epochs(tmp_path, monkeypatch):
+    """And every epoch is trained in training mode, whatever was tested before it."""
+    real, found = standalone.tested, []
+    monkeypatch.setattr(standalone, "tested", lambda *given: found.append(real(*given)) or found[-1])
+    last = done(tmp_path / "one")
+    one = [test for test, _ in found]
+    found.clear()
+    both = done(tmp_path / "two", average_last=2)
+    assert [test for test, _ in found][1::2] == one == last["test"].tolist()
+    assert np.allclose(both["test"], np.mean(np.reshape(found, (3, 2, 2)), axis=1)[:, 0])
+    assert np.allclose(both["test_few"], np.mean(np.reshape(found, (3, 2, 2)), axis=1)[:, 1])
+    assert not np.allclose(both["train"], last["train"])
 
 
 def test_the_poorer_truth_takes_every_fifth_image():
