@@ -40,6 +40,19 @@ class Artefact:
         return self.name.split("/")[0]
 
     @property
+    def in_paper(self) -> bool:
+        return bool(re.match(r"(table|figure|section|appendix)\b", self.data["where"], re.I))
+
+    @property
+    def label(self) -> str:
+        """`Table 4.1`; where the paper has no such thing, the name of its file."""
+        if self.in_paper:
+            place = self.data["where"].partition(",")[0]
+            return place[0].upper() + place[1:]
+        kind, _, what = self.name.split("/")[1].partition("_")
+        return f"{kind.capitalize()} of {what.replace('_', ' ')}"
+
+    @property
     def target(self) -> str:
         """The Snakemake alias: sotl_table_4_1."""
         return self.name.replace("/", "_")
@@ -108,7 +121,14 @@ def all_runs(scale: str, root: Path = ROOT) -> list[RunSpec]:
 
 
 def paths(root: Path = ROOT) -> list[Path]:
-    return sorted(p for folder in KINDS.values() for p in (root / folder).glob("*/*.yaml"))
+    """Paper by paper, tables, then figures, by their numbers: Figure 10 after Figure 9."""
+
+    def order(path: Path) -> tuple[str, bool, list[tuple[bool, int, str]]]:
+        parts = re.findall(r"\d+|\D+", path.stem)
+        natural = [(not p.isdigit(), int(p) if p.isdigit() else 0, p) for p in parts]
+        return path.parent.name, path.parent.parent.name != KINDS["table"], natural
+
+    return sorted((p for folder in KINDS.values() for p in (root / folder).glob("*/*.yaml")), key=order)
 
 
 def names(root: Path = ROOT) -> list[str]:

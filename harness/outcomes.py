@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -34,12 +33,7 @@ class Outcome:
 
     @property
     def name(self) -> str:
-        """`Table 4.1`; where the paper has no such thing, the name of its file."""
-        if _in_paper(self.artefact):
-            place = self.artefact.data["where"].partition(",")[0]
-            return place[0].upper() + place[1:]
-        kind, _, what = self.artefact.name.split("/")[1].partition("_")
-        return f"{kind.capitalize()} of {what.replace('_', ' ')}"
+        return self.artefact.label
 
     @property
     def link(self) -> str:
@@ -56,19 +50,9 @@ class Outcome:
         return self.scale == SCALES[0]
 
 
-def _in_paper(artefact: Artefact) -> bool:
-    return bool(re.match(r"(table|figure|section|appendix)\b", artefact.data["where"], re.I))
-
-
 def of_paper(paper: str, root: Path = ROOT) -> list[Outcome]:
-    """What was accepted of a paper: tables, then figures, by their numbers; then what is not in the paper."""
-
-    def order(artefact: Artefact) -> tuple[bool, bool, list[tuple[bool, int, str]]]:
-        parts = re.findall(r"\d+|\D+", artefact.name)
-        natural = [(not p.isdigit(), int(p) if p.isdigit() else 0, p) for p in parts]
-        return not _in_paper(artefact), artefact.kind != "table", natural
-
-    mine = sorted((a for a in artefacts.artefacts(root) if a.paper == paper), key=order)
+    """What was accepted of a paper, in its order; then what is not in the paper."""
+    mine = sorted((a for a in artefacts.artefacts(root) if a.paper == paper), key=lambda a: not a.in_paper)
     return [found for artefact in mine if (found := accepted(artefact, root))]
 
 

@@ -52,6 +52,7 @@ def _artefact(
         "target": artefact.target,
         "kind": artefact.kind,
         "title": artefact.data["title"],
+        "label": artefact.label,
         "where": artefact.data["where"],
         "caption": render.caption(artefact, layout.scale, cells, []),
         "command": f"snakemake {artefact.target} --config scale={layout.scale}",

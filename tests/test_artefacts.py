@@ -114,7 +114,7 @@ def test_a_figure_needs_its_drawing(tmp_path):
     with pytest.raises(HarnessError, match=r"figure_1.py beside it"):
         artefacts.artefacts(root)
     tiny.write(root, "figures/mini/figure_1.py", '"""Draws."""\n\n\ndef draw(cells, figure):\n    pass\n')
-    assert [a.kind for a in artefacts.artefacts(root)] == ["figure", "table"]
+    assert [a.kind for a in artefacts.artefacts(root)] == ["table", "figure"]
 
 
 def test_a_file_is_named_after_its_kind(tmp_path):

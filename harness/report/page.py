@@ -120,7 +120,7 @@ def _entry(artefact: Artefact) -> str:
     if worst:
         sign = f'<span class="mark {worst.slug}" title="{worst.label}" aria-hidden="true">{worst.sign}</span>'
         sign += f'<span class="unseen"> ({worst.label})</span>'
-    name = escape(artefact.where.partition(",")[0])
+    name = escape(artefact.label)
     link = f'<a href="#{escape(artefact.id)}" title="{escape(artefact.title)}">{name}{sign}</a>'
     return f'<li data-artefact="{escape(artefact.id)}">{link}</li>'
 

@@ -49,6 +49,7 @@ class Artefact:
     id: str
     target: str
     kind: str
+    label: str
     title: str
     where: str
     caption: str

@@ -64,6 +64,7 @@ def artefact(id: str, kind: str, title: str, where: str, **more) -> dict:
         "target": target,
         "kind": kind,
         "title": title,
+        "label": where.partition(",")[0],
         "where": where,
         "caption": "",
         "command": f"snakemake {target} --config scale=smoke",
