@@ -116,8 +116,8 @@ def test_all_changes_of_all_artefacts_are_told_in_order(tmp_path):
         path.write_text(path.read_text().replace("0.4323809524", "0.5").replace("782938,", "782930,"))
     changes = check.compare(layout, layout.root)
     assert [(c.artefact, c.place) for c in changes] == [
-        ("gold/figure_1", "20 / oracle"),
         ("gold/table_1", "counted / a"),
+        ("gold/figure_1", "20 / oracle"),
     ]
 
 

@@ -49,7 +49,7 @@ def start(root: Path) -> subprocess.Popen[str]:
 def campaign(root: Path) -> tuple[int, str]:
     """Exit code and everything that was printed."""
     process = start(root)
-    said, _ = process.communicate(timeout=80)
+    said, _ = process.communicate(timeout=240)
     return process.returncode, said
 
 

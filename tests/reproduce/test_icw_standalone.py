@@ -116,8 +116,8 @@ def test_a_killed_run_ends_with_the_same_numbers(tmp_path, monkeypatch, after):
     torch.manual_seed(5)  # what another process would not have in common
     counted = count(monkeypatch)
     pd.testing.assert_frame_equal(done(tmp_path / "killed", average_last=2), whole, check_exact=True)
-    assert len(counted) == 18 - after  # nothing is trained twice
-    assert all(torch.equal(a, b) for a, b in zip(weights, expected, strict=True))
+    assert len(counted) == 18 - after and len(weights) == len(expected)  # nothing is trained twice
+    assert all(map(torch.equal, weights, expected))
 
 
 def weights_at_the_end(monkeypatch) -> list[torch.Tensor]:
@@ -151,8 +151,7 @@ def test_trainings_of_a_seed_share_images_and_crops_but_not_weights(tmp_path):
         for _ in range(4):
             training.one()
     one, other, second = seen.values()
-    assert all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
-    assert not any(torch.equal(a, b) for a, b in zip(one, second, strict=True))
+    assert all(map(torch.equal, one, other)) and not any(map(torch.equal, one, second))
     assert len({batch.sum().item() for batch in one}) == 4
 
 
@@ -215,26 +214,23 @@ def test_training_accuracy_is_that_of_training_in_the_last_epoch(tmp_path):
         place = training.step % 3
         order = training.run.stream("order of epoch 1").permutation(40)[place * 16 : place * 16 + 16]
         x, y = training.images.take(order, training.run.stream(f"crops of step {training.step}"))
+        twin = a_training(tmp_path, "0-0", dropout=0.0).network
+        twin.load_state_dict(training.network.state_dict())
         with torch.no_grad():
-            twin = a_training(tmp_path, "0-0", dropout=0.0).network
-            twin.load_state_dict(training.network.state_dict())
             right += int((twin.train()(x).argmax(1) == y).sum())
         training.one()
     ((found, *_),) = training.accuracies
     assert found == pytest.approx(100 * right / 40)
 
 
-def test_accuracies_are_averaged_over_the_last_epochs(tmp_path, monkeypatch):
-    """And every epoch is trained in training mode, whatever was tested before it."""
+def test_accuracies_are_averaged_over_the_last_epochs_and_testing_changes_no_training(tmp_path, monkeypatch):
     real, found = standalone.tested, []
     monkeypatch.setattr(standalone, "tested", lambda *given: found.append(real(*given)) or found[-1])
     last = done(tmp_path / "one")
-    one = [test for test, _ in found]
     found.clear()
     both = done(tmp_path / "two", average_last=2)
-    assert [test for test, _ in found][1::2] == one == last["test"].tolist()
-    assert np.allclose(both["test"], np.mean(np.reshape(found, (3, 2, 2)), axis=1)[:, 0])
-    assert np.allclose(both["test_few"], np.mean(np.reshape(found, (3, 2, 2)), axis=1)[:, 1])
+    assert [test for test, _ in found][1::2] == last["test"].tolist()
+    assert np.allclose(both[["test", "test_few"]], np.mean(np.reshape(found, (3, 2, 2)), axis=1))
     assert not np.allclose(both["train"], last["train"])
 
 
