@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from scipy import stats
 
-from harness.metrics.resampled import drawn
+from harness.metrics.resampled import drawn, scatter
 
 LEVEL = 0.95
 MIN_RUNS = 3  # fewer seeds give no interval worth the name
@@ -100,7 +100,7 @@ def of_units(
     else:
         rng = np.random.default_rng(seed)
         resampled = [_mean(statistic, runs, rng.integers(units, size=units)) for _ in range(draws)]
-    se_units = float(np.nanstd(resampled, ddof=1))
+    se_units = scatter(resampled)
     over_runs = of_runs(values)
     several = len(values) > 1
     return Estimate(
@@ -131,10 +131,10 @@ def of_population(
     scattered = [
         _mean(statistic, runs, rng.choice(size, size=min(sample, size), replace=False)) for _ in range(draws)
     ]
-    scatter = float(np.nanstd(scattered, ddof=1)) * math.sqrt(min(sample, size))
+    per_unit = scatter(scattered) * math.sqrt(min(sample, size))
     values = [statistic(*arrays) for arrays in runs]
     over_runs = of_runs(values) if len(values) > 1 else exact(values[0])
-    return replace(over_runs, units=size, se_per_unit=scatter)
+    return replace(over_runs, units=size, se_per_unit=per_unit)
 
 
 def _size(runs: Sequence[tuple[np.ndarray, ...]]) -> int:
@@ -240,7 +240,7 @@ def _error_of_units(group: Sequence[Term]) -> float:
     if len(group) == 1:
         ((w, e),) = group
         return abs(w) * e.se_units
-    return float(np.nanstd(sum(w * np.array(e.per_draw) for w, e in group), ddof=1))
+    return scatter(sum(w * np.array(e.per_draw) for w, e in group))
 
 
 def _half_width(parts: Sequence[tuple[float, float]], together: int = 1) -> float:

@@ -10,6 +10,7 @@ from scipy import stats as scipy_stats
 
 from harness.claims import slope_weights
 from harness.metrics.ranking import spearman
+from harness.metrics.resampled import scatter
 from harness.stats import (
     Estimate,
     as_reported,
@@ -201,3 +202,9 @@ def test_contrast_does_not_hide_a_point_without_an_interval():
     assert contrast([known[0], one, known[1]])[1] == contrast([known[0], exact(1), known[1]])[1]
     assert contrast([one, known[0], known[1]])[1] == math.inf
     assert math.isnan(contrast([exact(0), Estimate(1.0, 1, se_units=math.nan), exact(2), exact(3)])[1])
+
+
+def test_resamples_without_a_value_have_no_scatter_and_no_warning(recwarn):
+    """A super-network that predicts the same for all has no rank correlation on any resample."""
+    assert math.isnan(scatter([math.nan] * 5)) and math.isnan(scatter([1.0, math.nan]))
+    assert scatter([1.0, math.nan, 3.0]) == pytest.approx(math.sqrt(2)) and not recwarn

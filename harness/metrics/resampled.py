@@ -4,6 +4,7 @@ A resample is how often it drew each architecture: `counts` has a line per archi
 resample. The results are those of the plain functions on the drawn architectures, but for the last digits.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -17,6 +18,11 @@ def drawn(units: int, draws: int, seed: int) -> np.ndarray:
     np.add.at(counts, (picks, np.arange(draws)[:, None]), 1)
     counts.flags.writeable = False
     return counts
+
+
+def scatter(values: Sequence[float]) -> float:
+    """Sample standard deviation over resamples, but for those whose statistic is not a number."""
+    return float(np.nanstd(values, ddof=1)) if (~np.isnan(values)).sum() > 1 else np.nan
 
 
 def spearman(counts: np.ndarray, prediction: np.ndarray, truth: np.ndarray) -> np.ndarray:
