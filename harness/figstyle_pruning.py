@@ -4,13 +4,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLACK, COLOURS, GREY, RULE, band, not_run
+from harness.figstyle import COLOURS, GREY, RULE, band, not_run
 
 WORDS = {"bias1": "bias D=1", "bias2": "bias D=2", "bias3": "bias D=3"}
 WORDS |= {f"split{epoch}": f"split at {epoch}" for epoch in (125, 175, 200, 400, 500)}
 WORDS |= {f"weak{epochs}": f"weak, {epochs} epochs" for epochs in (300, 600, 900)}
 WORDS |= {f"strong{epochs}": f"strong, {epochs}" for epochs in (150, 600)}
-TRIVIAL = {"oracle": BLACK, "#params": GREY}  # what the truth and the size alone would select
+TRIVIAL = ("oracle", "#params")  # what the truth and the size alone would select
 
 
 def remaining(cells: pd.DataFrame) -> pd.DataFrame:
@@ -29,7 +29,7 @@ def curves(axes: Axes, points: pd.DataFrame, prefix: str, methods: tuple[str, ..
     for column, name in names.items():
         mine = drawn[drawn["column"] == column].sort_values("x")
         if name in TRIVIAL:
-            axes.plot(mine["x"], mine["value"], color=TRIVIAL[name], linestyle=":", linewidth=1, label=name)
+            axes.plot(mine["x"], mine["value"], color=COLOURS[name], linestyle=":", linewidth=1, label=name)
         elif len(mine):
             band(axes, mine, COLOURS[name], WORDS.get(name, name))
     axes.axhline(0, color=RULE, linewidth=0.6, zorder=0)

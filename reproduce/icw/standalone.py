@@ -79,7 +79,7 @@ def _identity(run: Run, config: Config, archs: list[str], held: int) -> dict[str
         "epochs": config.epochs,
         "split": f"{held:,} images that did not train",
         "trials": "mean",
-        "policy": f"the mean of one training per seed, of its last {config.average_last} epochs",
+        "policy": f"the mean of one training per seed; epochs averaged at its end: {config.average_last}",
     }
 
 
