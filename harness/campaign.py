@@ -139,9 +139,11 @@ class Display(logging.Filter):
         super().__init__()
         self.runs, self.layout, self.cores, self.stream = runs, layout, cores, stream
         self.live = stream.isatty()
-        self.known, self.learnt = plan.Past({}, {}), 0
+        self.past = self.known = plan.Past({}, {})
+        self.learnt = 0
         self.begun = time.monotonic()
         self.old: dict[str, int] = {}
+        self.to_come: list[RunSpec] = []
         self.jobs: tuple[Any, ...] = ()
         self.finished: Callable[[Any], bool] = bool
         self.at_work: dict[Any, Any] = {}
@@ -173,9 +175,10 @@ class Display(logging.Filter):
         # Snakemake's own events count jobs only where nothing is `quiet`.
         self.jobs, self.finished = tuple(dag.needrun_jobs()), dag.finished
         again = {_name(job) for job in self.jobs}
-        self.old = status.stamps([run for run in self.runs if run.id in again], self.layout)
-        self.known = plan.past(self.layout.root)
-        self.learnt = status.read(self.runs, self.layout, self.known, self.old).done
+        there = status.stamps(self.runs, self.layout)
+        self.old = {run: stamp for run, stamp in there.items() if run in again}
+        self.to_come = [run for run in self.runs if run.id in self.old or run.id not in there]
+        self.past = self.known = plan.past(self.layout.root)
         self.begun = time.monotonic()
         self.thread.start()
 
@@ -212,12 +215,12 @@ class Display(logging.Filter):
         self.stream.flush()
 
     def _status(self, jobs: int) -> status.Status:
-        """Where runs like those that are left were never timed before, the first that end tell."""
-        now = status.read(self.runs, self.layout, self.known, self.old, jobs)
-        if now.unknown and now.done > self.learnt:
-            self.known, self.learnt = plan.past(self.layout.root), now.done
-            now = status.read(self.runs, self.layout, self.known, self.old, jobs)
-        return now
+        """Runs that end tell how long those that are left will take here and now."""
+        there = status.stamps(self.to_come, self.layout)
+        ended = [run for run in self.to_come if there.get(run.id) not in (None, self.old.get(run.id))]
+        if len(ended) > self.learnt:
+            self.known, self.learnt = plan.underway(self.past, ended, self.layout), len(ended)
+        return status.read(self.runs, self.layout, self.known, self.old, jobs)
 
     def _starting(self, told: set[str]) -> list[str]:
         """Jobs at work that have not told how far they are: runs that import, tables and figures."""

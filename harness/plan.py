@@ -16,6 +16,7 @@ from harness.layout import SCALES, Layout
 # Which of method, setting and seed (places 2, 3 and 4 of a run's name) must be the same, nearest first:
 # the run itself, its other seeds, its setting, its method, its experiment.
 NEAR = ((2, 3, 4), (2, 3), (3,), (2,), ())
+CALM = 20.0  # seconds of a campaign that count as gone at the old pace: a first moment decides nothing
 Kind = tuple[Any, ...]
 
 
@@ -63,12 +64,36 @@ def past(root: Path = ROOT) -> Past:
     for scale in SCALES:
         base = Layout(scale, root).results / "runs"
         for path in base.glob("*/*/*/*/s*/run.json"):
-            record = _json(path)
-            if _timed(record):
-                name = path.parent.relative_to(base).as_posix()
-                seconds[scale, name] = record["seconds"]
-                size[scale, name] = sum(f.stat().st_size for f in path.parent.iterdir() if f.is_file())
+            _learn(seconds, size, scale, path.parent.relative_to(base).as_posix(), path)
     return Past(seconds, size)
+
+
+def _learn(seconds: dict, size: dict, scale: str, name: str, path: Path) -> None:
+    record = _json(path)
+    if _timed(record):
+        seconds[scale, name] = record["seconds"]
+        size[scale, name] = sum(f.stat().st_size for f in path.parent.iterdir() if f.is_file())
+
+
+def underway(before: Past, ended: Iterable[RunSpec], layout: Layout) -> Past:
+    """What is expected while a campaign goes: the past, at the pace of the runs that ended in it.
+
+    The past was measured on other machines, or on one that was busy. Runs of a kind that it knows nothing of
+    are told by those that ended, as they are.
+    """
+    seconds: dict[tuple[str, str], float] = {}
+    size: dict[tuple[str, str], int] = {}
+    took, expected = CALM, CALM
+    for spec in ended:
+        here: dict[tuple[str, str], float] = {}
+        _learn(here, size, spec.scale, spec.id, layout.run_folder(spec.id) / "run.json")
+        known, _ = before.expect(spec)
+        if known is None:
+            seconds |= here
+        elif here:
+            took, expected = took + here[spec.scale, spec.id], expected + known
+    pace = took / expected
+    return Past({k: s * pace for k, s in before.seconds.items()} | seconds, before.size | size)
 
 
 def _timed(run: Any) -> bool:

@@ -44,6 +44,28 @@ def test_of_several_the_median_is_taken():
     assert Past(runs, size).expect(spec()) == (3.0, 20)
 
 
+def test_runs_that_ended_tell_how_fast_this_machine_is(tmp_path):
+    """Times that were recorded on a busy machine once promised an hour for a campaign of ten minutes."""
+    layout = Layout("smoke", tmp_path)
+    past = Past({("smoke", "p/e/m/s/s0"): 100.0, ("smoke", "p/other/m/s/s0"): 600.0}, {})
+
+    def ended(run, seconds):
+        record = json.dumps({"run": run, "seconds": seconds})
+        tiny.write(tmp_path, f"results/smoke/runs/{run}/run.json", record)
+        return spec(run)
+
+    new = ended("p/new/m/s/s0", 7.0)
+    assert plan.underway(past, [new], layout).expect(spec("p/new/m/s/s1"))[0] == 7.0  # as it is
+    assert plan.underway(past, [new], layout).expect(spec()) == past.expect(spec())
+    runs = [new, ended("p/e/m/s/s1", 10.0), ended("p/e/m/s/s2", 20.0)]
+    found = plan.underway(past, runs, layout)
+    pace = (plan.CALM + 30) / (plan.CALM + 200)
+    assert found.expect(spec("p/other/m/s/s0"))[0] == pytest.approx(600 * pace)
+    assert found.expect(spec("p/new/m/s/s1"))[0] == 7.0
+    tiny.write(tmp_path, "results/smoke/runs/p/e/m/s/s3/run.json", "{")
+    assert plan.underway(past, [spec("p/e/m/s/s3")], layout) == past
+
+
 def test_a_forecast(tmp_path):
     layout = Layout("smoke", tmp_path)
     runs = [spec(f"p/e/m/s/s{seed}") for seed in range(4)] + [spec("p/new/m/s/s0")]
