@@ -23,17 +23,23 @@ from harness.record import now
 
 
 def reword_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Path = ROOT) -> Iterator[Path]:
-    """One after the other; the provenance of each."""
+    """One after the other; the provenance of each. What cannot be reworded keeps no other from it."""
     require_reason("reword", reason, "what reads otherwise now?")
-    done = 0
+    done, refused = 0, []
     try:
         for artefact in chosen:
-            written = _reword(artefact, layout, reason)
+            try:
+                written = _reword(artefact, layout, reason)
+            except HarnessError as error:
+                refused.append(str(error))
+                continue
             done += 1
             yield written
     finally:
         if done:
             reproduced.write(root)
+    if refused:
+        raise HarnessError("\n".join(refused))
 
 
 def _reword(artefact: Artefact, layout: Layout, reason: str) -> Path:

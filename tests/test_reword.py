@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import tiny
@@ -158,6 +159,17 @@ def test_words_of_several_are_written_once_and_not_where_the_first_is_refused(la
     with pytest.raises(HarnessError):
         reword(layout)
     assert written == [layout.root]
+
+
+def test_one_that_was_never_accepted_keeps_no_other_from_its_words(layout):
+    """`reword <paper>` once stopped at the first artefact that was not accepted at the scale yet."""
+    tiny.edit(layout.root, YAML, "title: Means and correlations", "title: Means beside correlations")
+    never = replace(table(layout), name="mini/table_0")
+    done = reword_all([never, table(layout)], layout, "clearer words", layout.root)
+    assert next(done) == artefact_file(layout.published, "mini/table_1", ".provenance.json")
+    with pytest.raises(HarnessError, match="^mini/table_0 was not accepted at scale smoke"):
+        next(done)
+    assert "Means beside correlations" in published(layout, ".md")
 
 
 def test_a_provenance_that_was_cut_short_is_one_sentence(layout):
