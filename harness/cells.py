@@ -100,7 +100,7 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
             reason = f": {select['because']}" if "because" in select else ""
             verdict = Verdict("not comparable", f"judged from scale {needed} on{reason}")
     elif not math.isfinite(estimate.value):
-        verdict = Verdict("differs", "our value is not a number")
+        verdict = Verdict("", "our value is not a number")
     drawn = ""
     if "drawn" in cell.select:  # of the first run; a drawing shows one, the number beside it is of all
         drawn = str(_single(_frame(rows, cell, runs[:1], where)[cell.select["drawn"]], where))

@@ -41,7 +41,8 @@ def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
 def _test(claim: dict[str, Any], cells: Estimates, scale: str) -> Verdict:
     if later := waits(claim, scale):
         return Verdict("not comparable", later)
-    parts = [(name, group) for test in claim["tests"] for name, group in _parts(test)]
+    alone = len(claim["tests"]) == 1
+    parts = [(name, group) for test in claim["tests"] for name, group in _parts(test, alone)]
     verdicts = []
     for name, group in parts:
         verdict = _judge(group, cells, len(parts))
@@ -50,17 +51,18 @@ def _test(claim: dict[str, Any], cells: Estimates, scale: str) -> Verdict:
     return worst(verdicts)
 
 
-def _parts(test: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _parts(test: dict[str, Any], alone: bool) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """What is judged on its own: a combination of `each`; of a spread or a trend all combinations are one."""
     several = each(test)
     together = "of" in test or "trend" in test
-    yield from zip(_names(test), [several] if together else [[one] for one in several], strict=True)
+    yield from zip(_names(test, alone), [several] if together else [[one] for one in several], strict=True)
 
 
-def _names(test: dict[str, Any]) -> list[str]:
-    """What the reasons of a test with `each` begin with: a combination's words, or whom it is against."""
+def _names(test: dict[str, Any], alone: bool) -> list[str]:
+    """What a part's reason begins with: a combination's words, whom it is against, or what it measures."""
     if "each" not in test or "trend" in test:
-        return [""]
+        left = points(test.get("left"))
+        return [f"{', '.join(map(str, left[0]))}: " if len(left) == 1 and not alone else ""]
     if "of" in test:
         return [f"against {', '.join(str(word) for word in test['right'] if '{' not in str(word))}: "]
     return [f"{', '.join(map(str, words))}: " for words in product(*test["each"].values())]

@@ -106,6 +106,7 @@ class Paper:
     year: int
     experiments: dict[str, Experiment]
     words: dict[str, str]  # what its terms mean
+    know: list[str]  # where text, code and data differ in a way that numbers hang on
     not_there: dict[str, str]  # what of it is not reproduced, and why
 
     def runs(self, scale: str) -> list[RunSpec]:
@@ -150,7 +151,7 @@ def paper(name: str, root: Path = ROOT) -> Paper:
                         f" {nearest(word, block['methods'])}"
                     )
     experiments = {n: Experiment(name, n, b["where"], b) for n, b in data["experiments"].items()}
-    told = data.get("words", {}), data.get("not_there", {})
+    told = data.get("words", {}), data.get("know", []), data.get("not_there", {})
     return Paper(name, data["title"], data["authors"], data["year"], experiments, *told)
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from harness import artefacts, cellfile, judged
@@ -15,6 +16,7 @@ from harness.layout import SCALES, Layout, artefact_file
 from harness.marks import HOLDS, JUDGED, VERDICTS
 
 OURS = "(ours) "  # how the text of a claim begins that is not the paper's
+SMALL, OLD = "°", "†"  # behind the name of an artefact: so far at the smallest scale; to be accepted anew
 
 _ONE = {"hold": "holds"}
 _MANY = {"differs": "differ", "contradicts": "contradict", "paper issue": "paper issues"}
@@ -30,6 +32,7 @@ class Outcome:
     claims: list[dict[str, str]]
     page: str  # its Markdown, seen from the root
     old: str = ""  # why it is to be accepted anew
+    seconds: float = 0.0  # that a run of it took
 
     @property
     def name(self) -> str:
@@ -37,7 +40,7 @@ class Outcome:
 
     @property
     def link(self) -> str:
-        return f"[{self.name}]({self.page})"
+        return f"[{self.name}]({self.page}){OLD * bool(self.old)}"
 
     @property
     def printed(self) -> list[dict[str, Any]]:
@@ -78,7 +81,9 @@ def _read(artefact: Artefact, layout: Layout, base: Path) -> Outcome | None:
     noted = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
     old = "" if not noted else _why_old(noted, artefact)
     read = cellfile.cells(cells), cellfile.claims(claims)
-    return Outcome(artefact, layout.scale, *read, page.relative_to(layout.root).as_posix(), old)
+    took = [run["seconds"] for run in noted.get("runs", []) if run.get("seconds")]
+    usual = median(took) if took else 0.0
+    return Outcome(artefact, layout.scale, *read, page.relative_to(layout.root).as_posix(), old, usual)
 
 
 def _why_old(noted: dict[str, Any], artefact: Artefact) -> str:

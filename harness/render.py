@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from harness.artefacts import Artefact
+from harness.layout import SCALES
 from harness.marks import MARKS
 from harness.texlayout import CELL, HEAD, LABEL, groups, wrapped
 
@@ -39,9 +40,12 @@ _TEX |= {
 def number(value: float, spec: str) -> str:
     """Our number as the artefact wants it printed; whole numbers with thousands."""
     if not math.isfinite(value):
-        return "nan"
+        return "undefined"
     if spec:
-        return format(value, spec)
+        fixed = format(value, spec)
+        # Losses that explode or vanish: a column of digits, or of zeros, tells nothing.
+        unreadable = abs(value) >= 1e9 or (value != 0 and not any(c in "123456789" for c in fixed))
+        return f"{value:.2g}" if unreadable and spec.endswith("f") else fixed
     if float(value).is_integer():
         return f"{int(value):,}" if abs(value) < 1e15 else f"{value:.3g}"
     return f"{value:.3g}"
@@ -55,7 +59,11 @@ def ours(cell: pd.Series, spec: str) -> str:
     if math.isfinite(spread) and (not spec or spec.endswith("g")):
         spec = _like(spread) or spec
     shown = number(cell["value"], spec)
-    return shown if not math.isfinite(spread) else f"{shown} ({number(spread, spec or '.2g')})"
+    if not math.isfinite(spread):
+        return shown
+    # A spread below the last digit shown is a zero, but beside a number that is itself told by its magnitude.
+    fixed = spec.lstrip("+") if "e" not in shown else ""
+    return f"{shown} ({format(spread, fixed or '.2g')})"
 
 
 def _like(spread: float) -> str:
@@ -75,14 +83,14 @@ def caption(artefact: Artefact, scale: str, cells: pd.DataFrame, truths: list[st
         parts.append(data["caption"].strip())
     runs = {run for text in made["runs"] for run in text.split()}
     behind = sorted({int(n) for n in made["n"] if n > 0})
-    each = f", n = {behind[0]}{f' to {behind[-1]}' if len(behind) > 1 else ''} per number" if behind else ""
+    each = f", n = {_span(behind)} per number" if behind else ""
     made_by = f"{len(runs)} run{'s' if len(runs) != 1 else ''}{_seeds(runs)}"
-    differs = ", ".join(artefact.differs(scale))
-    told = f" (not the published set-up: {differs})" if differs else ""
-    parts.append(f"Scale {scale}{told}, {made_by}{each}.")
+    scored = sorted({int(n) for n in made["architectures"] if n > 0})
+    each += f", {_span(scored)} architecture{'s' * (scored[-1] > 1)}" if scored else ""
+    parts.append(f"Scale {scale}{_set_up(artefact, scale)}, {made_by}{each}.")
     kinds = {
         "sample_sd": "sample standard deviation over runs or repeats",
-        "bootstrap": "standard error, bootstrap over architectures",
+        "bootstrap": "of one run, or of one pair, the standard error by bootstrap over architectures",
     }
     shown = [words for kind, words in kinds.items() if (made["spread_kind"] == kind).any()]
     if shown:
@@ -90,6 +98,18 @@ def caption(artefact: Artefact, scale: str, cells: pd.DataFrame, truths: list[st
     if truths:
         parts.append(f"Truth: {'; '.join(truths)}.")
     return " ".join(parts)
+
+
+def _set_up(artefact: Artefact, scale: str) -> str:
+    """How far it is from the published one."""
+    if differs := ", ".join(artefact.differs(scale)):
+        return f" (not the published set-up: {differs})"
+    small = scale == SCALES[0] and artefact.data.get("comparable_from", scale) != scale
+    return " (far from the published set-up: it shows that everything runs)" if small else ""
+
+
+def _span(counts: list[int]) -> str:
+    return f"{counts[0]:,} to {counts[-1]:,}" if len(counts) > 1 else f"{counts[0]:,}"
 
 
 def _seeds(runs: set[str]) -> str:

@@ -68,7 +68,7 @@ def test_of_many_parts_one_that_is_off_by_chance_does_not_refute_the_claim(judge
     off = of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])  # -0.56 ± 0.5, as one of four parts ± 0.8
     assert judged(part, low_weak=off).word == "contradicts"
     assert judged(", ".join([part, *sure]), low_weak=off, **values) == Verdict(
-        "unclear", "by -0.56 ± 0.5: one of 4 parts may lie so far off by chance"
+        "unclear", "low, weak: by -0.56 ± 0.5: one of 4 parts may lie so far off by chance"
     )
     far = of_runs([-1.0, -0.9, -0.95, -0.98, -0.92])
     assert judged(", ".join([part, *sure]), low_weak=far, **values).word == "contradicts"

@@ -44,7 +44,7 @@ def test_each_claim_turns_out_as_its_name_says(faulty):
 def test_a_number_that_is_none_reaches_the_report_as_such(faulty):
     text = (faulty.check("faulty")).read_text()
     assert "NaN" not in text and "Infinity" not in text
-    assert '"text": "nan"' in text
+    assert '"text": "undefined"' in text
 
 
 def test_an_endless_number_does_not_stop_the_report(tmp_path):
@@ -55,4 +55,4 @@ def test_an_endless_number_does_not_stop_the_report(tmp_path):
     verdicts.write("faulty", layout, layout.root)
     (artefact,) = json.loads(layout.check("faulty").read_text())["artefacts"]
     (cell,) = [c for c in artefact["cells"] if c["row"] == "unclear: a single run"]
-    assert (cell["value"], cell["verdict"], cell["text"]) == (None, "differs", "nan")
+    assert (cell["value"], cell["verdict"], cell["text"]) == (None, "differs", "undefined")

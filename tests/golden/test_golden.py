@@ -104,7 +104,10 @@ def test_digits_of_cells_csv(value, text):
         (0.12345, ".1f", "0.1"),
         (15625.0, ",.0f", "15,625"),
         (1.08e18, "", "1.08e+18"),
-        (float("nan"), ".2f", "nan"),
+        (float("nan"), ".2f", "undefined"),
+        (-2817113735000000.0, ".3f", "-2.8e+15"),  # a loss that exploded, once told to three decimals
+        (3.2e-8, ".4f", "3.2e-08"),
+        (0.0, ".4f", "0.0000"),
     ],
 )
 def test_numbers_as_printed(value, spec, text):

@@ -3,59 +3,30 @@
 The two targets need neither NAS_DATA nor a network.
 """
 
-import contextlib
-import fcntl
 import json
-import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
-from typing import IO
 
 import pytest
+from campaigns import copy, free, kill, records, start, wait
 from sealed import edit_record
 
 from harness.files import ROOT
 
 TARGETS = ("sotl_table_3_1", "icw_table_3")
 PAPERS = ("sotl", "icw")  # of these two targets; other papers' folders are left out
-PARTS = ("harness", "reproduce", "tables", "figures", "config", "profiles")
-FILES = ("Snakefile", "environment.yml", "pyproject.toml")
 SIZE = "icw/supernet_size/plain/nb201/s0"
 SKIP = "icw/supernet_size/skip_linear/nb201/s0"
 SPACES = "sotl/spaces/encodings/nb201/s0"
 
 
-def start(root: Path) -> subprocess.Popen[str]:
-    """The campaign in a process group of its own, with this interpreter and none of this machine's data."""
-    env = {k: v for k, v in os.environ.items() if k not in ("NAS_DATA", "NAS_CACHE", "PYTHONPATH")}
-    env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), env.get("PATH", "")])
-    env |= {"NAS_CACHE": str(root / "cache"), "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "snakemake", *TARGETS],
-        cwd=root,
-        env=env,
-        start_new_session=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
 def campaign(root: Path) -> tuple[int, str]:
     """Exit code and everything that was printed."""
-    process = start(root)
+    process = start(root, *TARGETS)
     said, _ = process.communicate(timeout=240)
     return process.returncode, said
-
-
-def records(root: Path) -> dict[str, Path]:
-    runs = root / "results" / "smoke" / "runs"
-    return {p.parent.relative_to(runs).as_posix(): p for p in runs.rglob("run.json")}
 
 
 def written(root: Path) -> dict[str, int]:
@@ -68,39 +39,11 @@ def artefacts(root: Path) -> dict[str, bytes]:
     return {p.relative_to(tables).as_posix(): p.read_bytes() for p in sorted(tables.rglob("*.*"))}
 
 
-def wait(reached, process: subprocess.Popen[str], seconds: float = 40) -> None:
-    end = time.monotonic() + seconds
-    while not reached() and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.02)
-
-
-def kill(process: subprocess.Popen[str]) -> None:
-    """kill -9 of the whole group."""
-    with contextlib.suppress(ProcessLookupError):  # it had ended
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-
-
-def free(file: IO[str]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory):
     """What git would check out."""
-    root = tmp_path_factory.mktemp("campaign") / "fresh"
-    root.mkdir()
     others = {p.name for p in ROOT.glob("reproduce/*") if (p / "experiments.yaml").exists()} - set(PAPERS)
-    for part in PARTS:
-        left_out = shutil.ignore_patterns("__pycache__", *(others if part != "harness" else ()))
-        shutil.copytree(ROOT / part, root / part, ignore=left_out)
-    for file in FILES:
-        shutil.copy(ROOT / file, root / file)
-    return root
+    return copy(tmp_path_factory.mktemp("campaign") / "fresh", without=others)
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +67,7 @@ def test_killed_three_times_the_same_command_gives_the_same_tables(fresh, done, 
     moments = random.Random(20)
     killed = 0
     for enough in sorted(moments.sample(range(12), 3)):
-        process = start(root)
+        process = start(root, *TARGETS)
         wait(lambda enough=enough: len(records(root)) >= enough and (root / "results").exists(), process)
         time.sleep(moments.uniform(0, 0.6))
         killed += process.poll() is None
@@ -174,7 +117,7 @@ def test_broken_records_are_named_and_run_again(tree):
 
 def test_a_second_campaign_in_the_same_folder_is_refused(fresh, tmp_path):
     root = shutil.copytree(fresh, tmp_path / "tree")
-    first = start(root)
+    first = start(root, *TARGETS)
     try:
         wait(lambda: len(records(root)) > 0, first)
         code, said = campaign(root)
