@@ -6,10 +6,10 @@ from matplotlib.figure import Figure
 from harness.figstyle import BLACK, BLUE, RULE, VERMILION, WIDE, interval
 
 PANELS = {
-    "code": "author's settings, stored earlier",
-    "code-last": "author's settings, stored last",
-    "code-off": "as that code behaves: no penalties",
-    "text": "text's data and penalty",
+    "code": "code: author's settings, stored earlier",
+    "code-last": "code-last: author's settings, stored last",
+    "code-off": "code-off: as that code behaves, no penalties",
+    "text": "text: its data and penalty",
 }
 STARTS = (-1, 0, 1, 2, 3, 4, 5, 6, 8)
 

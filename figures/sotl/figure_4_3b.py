@@ -8,9 +8,9 @@ from harness.figstyle import COLOURS, RULE, WIDE, interval
 
 SEARCHES = ("T = 2", "T = 5", "T = 10", "T = 25", "T = 50", "T = 2, validation")
 PANELS = {
-    "code": "author's settings, stored earlier",
-    "code-last": "author's settings, stored last",
-    "text": "text's data and penalty",
+    "code": "code: stored earlier",
+    "code-last": "code-last: stored last",
+    "text": "text: its data and penalty",
 }
 AXES = {"update": "updates of MaxDeg", "step": "steps of the weights"}
 
