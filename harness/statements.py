@@ -22,6 +22,7 @@ from harness.outcomes import (
 )
 from harness.plan import duration
 
+SORTS = ("holds", "contradicts", "unclear", "not judged")
 SHOWN = 6  # numbers of an artefact that are listed one by one
 
 _INTRO = """\
@@ -82,6 +83,7 @@ def _paper(fared: Fared) -> Iterator[str]:
         "What to know of text, code and data": [
             f"- {capital(_linked(text, paper.name))}." for text in paper.know
         ],
+        "Claims that fare otherwise from setting to setting": [*_mixed(found)],
         "What holds": [*_numbers_that_hold(found), *_claims(found, HOLDS)],
         "What contradicts": [*_claims(found, ("contradicts",))],
         "What differs": [*_one_by_one(found, "differs")],
@@ -124,6 +126,25 @@ def _numbers_that_hold(found: list[Outcome]) -> Iterator[str]:
             share = f"All {n}" if n == of else f"{n} of {of}"
             told = "" if n == counts["match"] else f", {counts['match']} of them to the last printed digit"
             yield f"- {share} printed numbers of {o.link}{told}."
+
+
+def _mixed(found: list[Outcome]) -> Iterator[str]:
+    """A row per claim whose settings come to several verdicts: the sections below have its parts."""
+    rows = []
+    for o in found:
+        fared: dict[str, Counter[str]] = {}
+        for claim in o.claims:
+            fared.setdefault(setting_of(claim["text"])[1], Counter())[_sort(claim["verdict"])] += 1
+        for text, counts in fared.items():
+            if len(counts) > 1:
+                numbers = " | ".join(str(counts[sort] or "") for sort in SORTS)
+                rows.append("| {} ({}) | {} |".format(text.replace("|", "\\|"), o.link, numbers))
+    if rows:
+        yield from (f"| claim | {' | '.join(SORTS)} |", "|---" * (len(SORTS) + 1) + "|", *rows)
+
+
+def _sort(verdict: str) -> str:
+    return "holds" if verdict in HOLDS else verdict if verdict in SORTS else SORTS[-1]
 
 
 def _claims(found: list[Outcome], words: tuple[str, ...]) -> Iterator[str]:

@@ -180,6 +180,13 @@ def test_one_claim_in_several_settings_is_one_line(layout):
     assert "- The mean is higher where it was set higher. *2 of 3: X (a, b).*" in section(
         layout.root, "What holds"
     )
+    table = section(layout.root, "Claims that fare otherwise").splitlines()
+    link = "[Table 1](published/smoke/tables/mini/table_1.md)"
+    assert table == [
+        "| claim | holds | contradicts | unclear | not judged |",
+        "|---|---|---|---|---|",
+        f"| The mean is higher where it was set higher. ({link}) | 2 |  | 1 |  |",
+    ]
     told = section(layout.root, "What is unclear")
     assert "*1 of 3: Y (a).*" in told and re.search(r"\n  - Y, a: \+0\.1 ± 0\.3\. \*\*About \d+ runs", told)
 
