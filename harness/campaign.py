@@ -203,6 +203,7 @@ class Display(logging.Filter):
         now = self._status(total - done)
         head, *rest = status.lines(now, self.layout.scale, self.cores)
         jobs = f", {done}/{total} jobs" if total else ""
+        jobs += f", {len(self.failed)} failed" if self.failed else ""
         text = f"{head}{jobs}, {plan.duration(time.monotonic() - self.begun)} gone"
         rest += self._starting({r.run for r in now.running})
         if rest:

@@ -180,6 +180,7 @@ def test_a_job_that_has_not_told_how_far_it_is_is_named_while_it_works(display):
     failed = {"rule_name": "make_mini_table_1", "log": [], "shellcmd": None, "jobid": 99}
     display.filter(event(logging.ERROR, "Error in rule", event=LogEvent.JOB_ERROR, **failed))
     assert " | " not in last(display)
+    assert ", 1/2 jobs, 1 failed, " in last(display)  # once two dead runs of hours were told at the end only
 
 
 def test_an_interrupt_says_how_to_go_on_and_nothing_of_jobs_that_it_stopped(display):
