@@ -54,8 +54,8 @@ def note_reliability(axes: Axes, cells: pd.DataFrame) -> None:
     """How well two trainings of the truth agree, where they did the truth themselves."""
     for value in cells.loc[cells["row"] == "reliability", "value"].dropna():
         text = f"the truth's own τ: {value:.2f}"
-        # Low on the left, where all curves start at zero.
-        axes.text(0.02, 0.02, text, fontsize=7, color=GREY, transform=axes.transAxes)
+        # High on the left: all curves start at zero, and a bad predictor's may fall below the others.
+        axes.text(0.02, 0.97, text, fontsize=7, color=GREY, va="top", transform=axes.transAxes)
 
 
 def grid(

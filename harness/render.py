@@ -2,6 +2,7 @@
 
 import html
 import math
+import re
 from collections.abc import Callable
 
 import pandas as pd
@@ -42,10 +43,10 @@ def number(value: float, spec: str) -> str:
     if not math.isfinite(value):
         return "undefined"
     if spec:
-        fixed = format(value, spec)
         # Losses that explode or vanish: a column of digits, or of zeros, tells nothing.
-        unreadable = abs(value) >= 1e9 or (value != 0 and not any(c in "123456789" for c in fixed))
-        return f"{value:.2g}" if unreadable and spec.endswith("f") else fixed
+        decimals = re.search(r"\.(\d+)f$", spec)
+        fits = not decimals or 10.0 ** -(int(decimals[1]) + 2) <= abs(value) < 1e9 or value == 0
+        return format(value, spec if fits else ".2g")
     if float(value).is_integer():
         return f"{int(value):,}" if abs(value) < 1e15 else f"{value:.3g}"
     return f"{value:.3g}"

@@ -108,6 +108,7 @@ def test_digits_of_cells_csv(value, text):
         (-2817113735000000.0, ".3f", "-2.8e+15"),  # a loss that exploded, once told to three decimals
         (3.2e-8, ".4f", "3.2e-08"),
         (0.0, ".4f", "0.0000"),
+        (-0.013, "+.1f", "-0.0"),  # nothing beside others of its column, and no 0.013 either
     ],
 )
 def test_numbers_as_printed(value, spec, text):
