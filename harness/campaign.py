@@ -140,7 +140,7 @@ class Display(logging.Filter):
         self.runs, self.layout, self.cores, self.stream = runs, layout, cores, stream
         self.live = stream.isatty()
         self.past = self.known = plan.Past({}, {})
-        self.learnt = 0
+        self.done = 0  # runs, when it last learnt from those that ended
         self.begun = time.monotonic()
         self.old: dict[str, int] = {}
         self.to_come: list[RunSpec] = []
@@ -175,9 +175,8 @@ class Display(logging.Filter):
         # Snakemake's own events count jobs only where nothing is `quiet`.
         self.jobs, self.finished = tuple(dag.needrun_jobs()), dag.finished
         again = {_name(job) for job in self.jobs}
-        there = status.stamps(self.runs, self.layout)
-        self.old = {run: stamp for run, stamp in there.items() if run in again}
-        self.to_come = [run for run in self.runs if run.id in self.old or run.id not in there]
+        self.to_come = [run for run in self.runs if run.id in again]
+        self.old = status.stamps(self.to_come, self.layout)
         self.past = self.known = plan.past(self.layout.root)
         self.begun = time.monotonic()
         self.thread.start()
@@ -217,10 +216,12 @@ class Display(logging.Filter):
 
     def _status(self, jobs: int) -> status.Status:
         """Runs that end tell how long those that are left will take here and now."""
+        now = status.read(self.runs, self.layout, self.known, self.old, jobs)
+        if now.done == self.done:
+            return now
         there = status.stamps(self.to_come, self.layout)
         ended = [run for run in self.to_come if there.get(run.id) not in (None, self.old.get(run.id))]
-        if len(ended) > self.learnt:
-            self.known, self.learnt = plan.underway(self.past, ended, self.layout), len(ended)
+        self.known, self.done = plan.underway(self.past, ended, self.layout), now.done
         return status.read(self.runs, self.layout, self.known, self.old, jobs)
 
     def _starting(self, told: set[str]) -> list[str]:

@@ -18,8 +18,10 @@ from harness.marks import HOLDS, JUDGED, VERDICTS
 OURS = "(ours) "  # how the text of a claim begins that is not the paper's
 SMALL, OLD = "°", "†"  # behind the name of an artefact: so far at the smallest scale; to be accepted anew
 
-_ONE = {"hold": "holds"}
-_MANY = {"differs": "differ", "contradicts": "contradict", "paper issue": "paper issues"}
+# How verdicts are counted: those that hold, each other word that is a judgement, and what was not judged.
+_GROUPS = {"holds": HOLDS} | {word: (word,) for word in JUDGED if word not in HOLDS}
+_GROUPS["not judged"] = tuple(word for word in VERDICTS if word not in JUDGED)
+_MANY = {"holds": "hold", "differs": "differ", "contradicts": "contradict", "paper issue": "paper issues"}
 
 
 @dataclass(frozen=True)
@@ -116,12 +118,16 @@ def of_claims(found: Iterable[Outcome], ours: bool | None = None) -> Counter[str
     return Counter(claim["verdict"] for claim in claims)
 
 
+def grouped(counts: Counter[str]) -> dict[str, int]:
+    """How many hold, differ, …, and are not judged, of the groups that there are."""
+    told = {name: sum(counts[word] for word in words) for name, words in _GROUPS.items()}
+    return {name: n for name, n in told.items() if n}
+
+
 def in_words(counts: Counter[str]) -> str:
     """`69 hold, 1 differs, 30 not judged`."""
-    groups = {"hold": HOLDS, **{word: (word,) for word in JUDGED if word not in HOLDS}}
-    groups["not judged"] = tuple(word for word in VERDICTS if word not in JUDGED)
-    told = {name: sum(counts[word] for word in words) for name, words in groups.items()}
-    return ", ".join(f"{n} {(_ONE if n == 1 else _MANY).get(name, name)}" for name, n in told.items() if n)
+    told = grouped(counts).items()
+    return ", ".join(f"{n} {name if n == 1 else _MANY.get(name, name)}" for name, n in told)
 
 
 def lines(artefact: Artefact, layout: Layout) -> list[str]:

@@ -64,15 +64,18 @@ def past(root: Path = ROOT) -> Past:
     for scale in SCALES:
         base = Layout(scale, root).results / "runs"
         for path in base.glob("*/*/*/*/s*/run.json"):
-            _learn(seconds, size, scale, path.parent.relative_to(base).as_posix(), path)
+            if found := _took(path):
+                run = scale, path.parent.relative_to(base).as_posix()
+                seconds[run], size[run] = found
     return Past(seconds, size)
 
 
-def _learn(seconds: dict, size: dict, scale: str, name: str, path: Path) -> None:
+def _took(path: Path) -> tuple[float, int] | None:
+    """Seconds and bytes of the run with this record."""
     record = _json(path)
-    if _timed(record):
-        seconds[scale, name] = record["seconds"]
-        size[scale, name] = sum(f.stat().st_size for f in path.parent.iterdir() if f.is_file())
+    if not _timed(record):
+        return None
+    return record["seconds"], sum(f.stat().st_size for f in path.parent.iterdir() if f.is_file())
 
 
 def underway(before: Past, ended: Iterable[RunSpec], layout: Layout) -> Past:
@@ -85,13 +88,16 @@ def underway(before: Past, ended: Iterable[RunSpec], layout: Layout) -> Past:
     size: dict[tuple[str, str], int] = {}
     took, expected = CALM, CALM
     for spec in ended:
-        here: dict[tuple[str, str], float] = {}
-        _learn(here, size, spec.scale, spec.id, layout.run_folder(spec.id) / "run.json")
+        found = _took(layout.run_folder(spec.id) / "run.json")
+        if found is None:
+            continue
+        run = spec.scale, spec.id
+        here, size[run] = found
         known, _ = before.expect(spec)
         if known is None:
-            seconds |= here
-        elif here:
-            took, expected = took + here[spec.scale, spec.id], expected + known
+            seconds[run] = here
+        else:
+            took, expected = took + here, expected + known
     pace = took / expected
     return Past({k: s * pace for k, s in before.seconds.items()} | seconds, before.size | size)
 

@@ -43,13 +43,17 @@ def number(value: float, spec: str) -> str:
     if not math.isfinite(value):
         return "undefined"
     if spec:
-        # Losses that explode or vanish: a column of digits, or of zeros, tells nothing.
-        decimals = re.search(r"\.(\d+)f$", spec)
-        fits = not decimals or 10.0 ** -(int(decimals[1]) + 2) <= abs(value) < 1e9 or value == 0
-        return format(value, spec if fits else ".2g")
+        return format(value, _fitting(value, spec))
     if float(value).is_integer():
         return f"{int(value):,}" if abs(value) < 1e15 else f"{value:.3g}"
     return f"{value:.3g}"
+
+
+def _fitting(value: float, spec: str) -> str:
+    """By its magnitude where digits or zeros tell nothing: losses that explode or vanish."""
+    decimals = re.search(r"\.(\d+)f$", spec)
+    fits = not decimals or 10.0 ** -(int(decimals[1]) + 2) <= abs(value) < 1e9 or value == 0
+    return spec if fits else ".2g"
 
 
 def ours(cell: pd.Series, spec: str) -> str:
@@ -63,8 +67,8 @@ def ours(cell: pd.Series, spec: str) -> str:
     if not math.isfinite(spread):
         return shown
     # A spread below the last digit shown is a zero, but beside a number that is itself told by its magnitude.
-    fixed = spec.lstrip("+") if "e" not in shown else ""
-    return f"{shown} ({format(spread, fixed or '.2g')})"
+    fitting = _fitting(cell["value"], spec).lstrip("+")
+    return f"{shown} ({format(spread, fitting or '.2g')})"
 
 
 def _like(spread: float) -> str:

@@ -6,7 +6,7 @@ accepted, and only where today's YAML asks for the same cells by the same tests.
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,10 @@ from harness.make import outputs, render_all
 from harness.record import now
 
 
-def reword_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Path = ROOT) -> Iterator[Path]:
-    """One after the other; the provenance of each. What cannot be reworded keeps no other from it."""
+def reword_all(chosen: Sequence[Artefact], layout: Layout, reason: str, root: Path = ROOT) -> Iterator[Path]:
+    """The provenance of each that reads otherwise now. What cannot be reworded keeps no other from it."""
     require_reason("reword", reason, "what reads otherwise now?")
-    done, refused = 0, []
+    refused = []
     try:
         for artefact in chosen:
             try:
@@ -33,16 +33,17 @@ def reword_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Pa
             except HarnessError as error:
                 refused.append(str(error))
                 continue
-            done += 1
-            yield written
+            if written:
+                yield written
     finally:
-        if done:
+        if len(refused) < len(chosen):  # the page has words of its own, such as why a claim is contradicted
             reproduced.write(root)
     if refused:
         raise HarnessError("\n".join(refused))
 
 
-def _reword(artefact: Artefact, layout: Layout, reason: str) -> Path:
+def _reword(artefact: Artefact, layout: Layout, reason: str) -> Path | None:
+    """Its provenance, or None where every file is as it was."""
     cells, stated, told = (
         artefact_file(layout.published, artefact.name, suffix)
         for suffix in (".cells.csv", ".claims.csv", ".provenance.json")
@@ -58,11 +59,21 @@ def _reword(artefact: Artefact, layout: Layout, reason: str) -> Path:
     frame = cellfile.read_cells(cells)
     with tempfile.TemporaryDirectory() as folder:
         render_all(artefact, layout.scale, frame, noted["runs"], Path(folder))
-        for path in outputs(artefact, Path(folder)):
-            if path.is_file() and path.suffix not in REMADE:
-                write_atomic(layout.published / path.relative_to(folder), path.read_bytes())
-    write_atomic(stated, claims.to_frame(tested).to_csv(index=False, lineterminator="\n"))
-    noted["claims"] = judged.of_claims(artefact, layout.scale)
+        made = [path for path in outputs(artefact, Path(folder)) if path.is_file()]
+        files = {
+            layout.published / path.relative_to(folder): path.read_bytes()
+            for path in made
+            if path.suffix not in REMADE
+        }
+    files[stated] = claims.to_frame(tested).to_csv(index=False, lineterminator="\n").encode()
+    tests = judged.of_claims(artefact, layout.scale)
+    if noted.get("claims") == tests and all(
+        p.is_file() and p.read_bytes() == new for p, new in files.items()
+    ):
+        return None
+    for path, content in files.items():
+        write_atomic(path, content)
+    noted["claims"] = tests
     noted.setdefault("reworded", []).append({"at": now(), "reason": reason})
     write_atomic(told, json.dumps(noted, indent=1) + "\n")
     return told

@@ -14,6 +14,7 @@ from harness.outcomes import (
     OLD,
     Outcome,
     capital,
+    grouped,
     in_groups,
     in_words,
     of_claims,
@@ -22,7 +23,7 @@ from harness.outcomes import (
 )
 from harness.plan import duration
 
-SORTS = ("holds", "contradicts", "unclear", "not judged")
+OF_CLAIMS = ("holds", "contradicts", "unclear", "not judged")
 SHOWN = 6  # numbers of an artefact that are listed one by one
 
 _INTRO = """\
@@ -134,17 +135,14 @@ def _mixed(found: list[Outcome]) -> Iterator[str]:
     for o in found:
         fared: dict[str, Counter[str]] = {}
         for claim in o.claims:
-            fared.setdefault(setting_of(claim["text"])[1], Counter())[_sort(claim["verdict"])] += 1
-        for text, counts in fared.items():
+            fared.setdefault(setting_of(claim["text"])[1], Counter())[claim["verdict"]] += 1
+        for text, verdicts in fared.items():
+            counts = grouped(verdicts)
             if len(counts) > 1:
-                numbers = " | ".join(str(counts[sort] or "") for sort in SORTS)
+                numbers = " | ".join(str(counts.get(group, "")) for group in OF_CLAIMS)
                 rows.append("| {} ({}) | {} |".format(text.replace("|", "\\|"), o.link, numbers))
     if rows:
-        yield from (f"| claim | {' | '.join(SORTS)} |", "|---" * (len(SORTS) + 1) + "|", *rows)
-
-
-def _sort(verdict: str) -> str:
-    return "holds" if verdict in HOLDS else verdict if verdict in SORTS else SORTS[-1]
+        yield from (f"| claim | {' | '.join(OF_CLAIMS)} |", "|---" * (len(OF_CLAIMS) + 1) + "|", *rows)
 
 
 def _claims(found: list[Outcome], words: tuple[str, ...]) -> Iterator[str]:
@@ -235,15 +233,12 @@ def _issues(found: list[Outcome]) -> Iterator[str]:
 def _old(found: list[Outcome]) -> Iterator[str]:
     """Before anything else: which of these verdicts are not today's."""
     for why in dict.fromkeys(o.old for o in found if o.old):
-        links = ", ".join(o.link for o in found if o.old == why)
-        numbers, claims = (
-            [e for o in found if o.old == why for e in getattr(o, k)] for k in ("printed", "claims")
-        )
-        judged = [[e for e in entries if e["verdict"] in JUDGED] for entries in (numbers, claims)]
-        yield from (
-            f"{OLD} {capital(why)} and to be made again: {_how_many(*map(len, judged))} of {links}.",
-            "",
-        )
+        old = [o for o in found if o.old == why]
+        numbers = sum(cell["verdict"] in JUDGED for o in old for cell in o.printed)
+        claims = sum(claim["verdict"] in JUDGED for o in old for claim in o.claims)
+        links = ", ".join(o.link for o in old)
+        how_many = _how_many(numbers, claims)
+        yield from (f"{OLD} {capital(why)} and to be made again: {how_many} of {links}.", "")
 
 
 def _at_smallest_scale(found: list[Outcome]) -> Iterator[str]:
