@@ -59,17 +59,15 @@ def _reword(artefact: Artefact, layout: Layout, reason: str) -> Path | None:
     frame = cellfile.read_cells(cells)
     with tempfile.TemporaryDirectory() as folder:
         render_all(artefact, layout.scale, frame, noted["runs"], Path(folder))
-        made = [path for path in outputs(artefact, Path(folder)) if path.is_file()]
         files = {
             layout.published / path.relative_to(folder): path.read_bytes()
-            for path in made
-            if path.suffix not in REMADE
+            for path in outputs(artefact, Path(folder))
+            if path.is_file() and path.suffix not in REMADE
         }
     files[stated] = claims.to_frame(tested).to_csv(index=False, lineterminator="\n").encode()
     tests = judged.of_claims(artefact, layout.scale)
-    if noted.get("claims") == tests and all(
-        p.is_file() and p.read_bytes() == new for p, new in files.items()
-    ):
+    same = all(path.is_file() and path.read_bytes() == content for path, content in files.items())
+    if same and noted.get("claims") == tests:
         return None
     for path, content in files.items():
         write_atomic(path, content)
