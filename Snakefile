@@ -5,7 +5,7 @@ import sys
 from snakemake.utils import min_version
 
 from harness import campaign, warm
-from harness.artefacts import all_runs, artefacts
+from harness.artefacts import artefacts, needed_runs
 from harness.errors import HarnessError
 from harness.experiments import paper_names
 from harness.layout import Layout
@@ -24,7 +24,7 @@ try:
     RESULTS = f"results/{SCALE}"
     PAPERS = paper_names()
     ARTEFACTS = {a.name: a for a in artefacts()}
-    RUNS = {r.id: r for r in all_runs(SCALE)}
+    RUNS = {r.id: r for r in needed_runs(SCALE)}
     if workflow.exec_mode == workflow.exec_mode.DEFAULT and campaign.is_asked_for():
         # Before jobs are planned: a record that was cut short or edited must count as missing.
         campaign.hold(LAYOUT)

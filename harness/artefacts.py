@@ -77,6 +77,16 @@ class Artefact:
                 found[run.id] = run
         return list(found.values())
 
+    def absences(self, scale: str, root: Path = ROOT) -> list[Absence]:
+        """Why its cells, or their truths, have no run: of each that has none."""
+        found = []
+        for cell in self.cells:
+            if not runs_of(cell, self.paper, scale, root):
+                found.append(absence(cell, self.paper, scale, root))
+            elif "truth" in cell.select and not truth_runs(cell, self.paper, scale, root):
+                found.append(absence(truth_of(cell), self.paper, scale, root))
+        return found
+
 
 def runs_of(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> list[RunSpec]:
     """The runs of one cell: its experiment, narrowed to its method and setting."""
@@ -92,7 +102,11 @@ def truth_runs(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> li
     """The runs that found the truth of a cell's predictions, where others did (`truth:`)."""
     if "truth" not in cell.select or not runs_of(cell, paper_name, scale, root):
         return []
-    return runs_of(replace(cell, select=cell.select["truth"]), paper_name, scale, root)
+    return runs_of(truth_of(cell), paper_name, scale, root)
+
+
+def truth_of(cell: Cell) -> Cell:
+    return replace(cell, select=cell.select["truth"])
 
 
 @cache
@@ -115,7 +129,7 @@ def absence(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> Absen
     return found or Absence("not run", f"experiment {experiment.name} has no such run at scale {scale}")
 
 
-def all_runs(scale: str, root: Path = ROOT) -> list[RunSpec]:
+def needed_runs(scale: str, root: Path = ROOT) -> list[RunSpec]:
     """The runs that some artefact is made of, each once: what a campaign of this scale does."""
     return list({run.id: run for a in artefacts(root) for run in a.runs(scale, root)}.values())
 
@@ -148,11 +162,11 @@ def find(name: str, root: Path = ROOT) -> Artefact:
     raise HarnessError(f"artefact {name!r} does not exist: {nearest(name, names(root))}")
 
 
-def chosen(names: list[str], root: Path = ROOT) -> list[Artefact]:
+def chosen(names: list[str]) -> list[Artefact]:
     """Artefacts by name, all of a paper by its; all where none is named."""
-    every, found = artefacts(root), []
+    every, found = artefacts(), []
     for name in names:
-        found += [artefact for artefact in every if artefact.paper == name] or [find(name, root)]
+        found += [artefact for artefact in every if artefact.paper == name] or [find(name)]
     return found if names else every
 
 

@@ -1,7 +1,8 @@
-"""Reading cells.csv and claims.csv back, without what it takes to make them."""
+"""Reading cells, claims and provenance back, without what it takes to make them."""
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,19 @@ def cells(path: Path) -> list[dict[str, Any]]:
 def claims(path: Path) -> list[dict[str, str]]:
     """A record per claim; none where there is no such file."""
     return _lines(path, ("id", "text", "where", "verdict", "reason")) if path.is_file() else []
+
+
+def provenance(path: Path) -> dict[str, Any]:
+    """What an artefact was accepted from: its runs, none where nobody noted them, and its claims' tests."""
+    if not path.is_file():
+        return {"runs": []}
+    try:
+        noted = json.loads(path.read_text(encoding="utf-8"))
+        if all(run["machine"]["processor"] for run in noted["runs"]):
+            return noted
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise HarnessError(f"{path} is cut short or no provenance: check it out again")
 
 
 def _lines(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:

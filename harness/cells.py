@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.artefacts import Artefact, Cell, absence, runs_of, truth_runs
+from harness.artefacts import Artefact, Cell, absence, runs_of, truth_of, truth_runs
 from harness.errors import HarnessError
 from harness.expect import Context, Reported, Verdict, is_number, judge, judge_text, parse
 from harness.experiments import RunSpec
@@ -73,20 +73,20 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     names, truths = tuple(run.id for run in runs), truth_runs(cell, artefact.paper, scale, root)
     select = cell.select
     where = f"{artefact.name}: {cell.row} / {cell.column}"
-    if "missing" in cell.select and _is_missing(rows, cell, runs, where):
-        verdict = Verdict("not run", cell.select["missing"])
+    if "missing" in select and _is_missing(rows, cell, runs, where):
+        verdict = Verdict("not run", select["missing"])
         return Filled(cell.row, cell.column, None, "", cell.reported, verdict, ())
     if select.get("pairs") and len(runs) < 2:
         verdict = Verdict("not run", "two runs make a pair, this scale has one")
         return Filled(cell.row, cell.column, None, "", cell.reported, verdict, ())
     if "truth" in select:
         if not truths:
-            gone = absence(replace(cell, select=select["truth"]), artefact.paper, scale, root)
+            gone = absence(truth_of(cell), artefact.paper, scale, root)
             verdict = Verdict(gone.verdict, gone.reason)
             return Filled(cell.row, cell.column, None, "", cell.reported, verdict, ())
         rows = with_truth(rows, cell, runs, truths, where)
-    if cell.select.get("reduce") == "text":
-        text = str(_single(_column(rows, cell, runs, where), where))
+    if select.get("reduce") == "text":
+        text = str(_single(_frame(rows, cell, runs, where)[select["of"]], where))
         verdict = judge_text(text, cell.reported) if cell.reported else Verdict("")
         return Filled(
             cell.row, cell.column, None, text, cell.reported, _excused(cell, text, verdict, where), names
@@ -105,7 +105,8 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     if "drawn" in cell.select:  # of the first run; a drawing shows one, the number beside it is of all
         drawn = str(_single(_frame(rows, cell, runs[:1], where)[cell.select["drawn"]], where))
     verdict, found_by = _excused(cell, estimate, verdict, where), tuple(run.id for run in truths)
-    return Filled(cell.row, cell.column, estimate, drawn, cell.reported, verdict, names, found_by)
+    made_of = names if "empty" in select else rows.left(*_asked(rows, cell, runs))
+    return Filled(cell.row, cell.column, estimate, drawn, cell.reported, verdict, made_of, found_by)
 
 
 def _parsed(text: str, where: str) -> Reported:
@@ -156,6 +157,8 @@ def reduce(rows: Tables, cell: Cell, runs: list[RunSpec], context: Context, wher
         return exact(_single(pd.Series([column.sum() for column, *_ in arrays]), where))
     if kind == "mean":  # of the runs' means; the repeats of a single run stand for runs
         means = [column.mean() for column, *_ in arrays]
+        if "empty" in select:
+            means += [select["empty"]] * (len(runs) - len(means))
         if len(means) > 1:
             return of_runs(means)
         return exact(means[0]) if _is_population(rows, select, runs) else of_runs(arrays[0][0])
@@ -220,8 +223,7 @@ def _is_missing(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> bo
     table = cell.select.get("table", "metrics")
     if table not in rows.frames:
         return False
-    only = cell.select.get("only", {}) if "table" in cell.select else {"name": cell.select.get("metric")}
-    only = {column: value for column, value in only.items() if column in rows.frames[table]}
+    table, runs, only = _asked(rows, cell, runs)
     found = rows.rows(table, runs, only)
     if not found.empty:  # fewer architectures than are to remain
         return bool(cell.select.get("k", 0) > found.groupby("run").size().min())
@@ -232,8 +234,11 @@ def _is_missing(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> bo
     return True
 
 
-def _column(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> pd.Series:
-    return _frame(rows, cell, runs, where)[cell.select["of"]]
+def _asked(rows: Tables, cell: Cell, runs: list[RunSpec]) -> tuple[str, list[RunSpec], dict[str, Any]]:
+    """Of which table, which runs and which rows a cell is made."""
+    table = cell.select.get("table", "metrics")
+    only = cell.select.get("only", {}) if "table" in cell.select else {"name": cell.select.get("metric")}
+    return table, runs, {column: value for column, value in only.items() if column in rows.frames[table]}
 
 
 def _narrow(rows: Tables, table: str, runs: list[RunSpec], only: dict[str, Any], where: str) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """Today's cells and verdicts against the accepted ones in published/: red when something changed."""
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from harness.files import ROOT
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
 
-# Another machine's last digits are no change; anything that a reader could see is.
+# Another machine's last digits are no change; another number, spread, interval, count or verdict is.
 RELATIVE = 1e-6
 
 
@@ -98,7 +97,7 @@ def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[
 
 def _otherwise(artefact: artefacts.Artefact, layout: Layout, find: str) -> list[Change]:
     """Equal numbers and verdicts that came about in another way."""
-    noted = provenance(artefact_file(layout.published, artefact.name, ".provenance.json"))
+    noted = cellfile.provenance(artefact_file(layout.published, artefact.name, ".provenance.json"))
     for key, now, what in (
         ("cells", judged.of_cells(artefact), "was accepted with other cells or printed numbers"),
         ("rule", judged.RULE, "was accepted by an earlier rule of verdicts"),
@@ -115,7 +114,7 @@ def _broken(name: str, layout: Layout) -> list[Change]:
     for base, suffix, read in (
         (layout.published, ".cells.csv", cellfile.cells),
         (layout.published, ".claims.csv", cellfile.claims),
-        (layout.published, ".provenance.json", provenance),
+        (layout.published, ".provenance.json", cellfile.provenance),
         (layout.results, ".cells.csv", cellfile.cells),
         (layout.results, ".claims.csv", cellfile.claims),
     ):
@@ -130,19 +129,6 @@ def _broken(name: str, layout: Layout) -> list[Change]:
     return changes
 
 
-def provenance(path: Path) -> dict[str, Any]:
-    """What an artefact was accepted from: its runs, none where nobody noted them, and its claims' tests."""
-    if not path.is_file():
-        return {"runs": []}
-    try:
-        noted = json.loads(path.read_text(encoding="utf-8"))
-        if all(run["machine"]["processor"] for run in noted["runs"]):
-            return noted
-    except (ValueError, KeyError, TypeError):
-        pass
-    raise HarnessError(f"{path} is cut short or no provenance: check it out again")
-
-
 def _free(
     artefact: artefacts.Artefact, layout: Layout, records: dict[str, dict[str, Any]]
 ) -> set[tuple[str, str]]:
@@ -150,7 +136,7 @@ def _free(
 
     Training amplifies the last digit, in which processors differ: a single run has no value to be held to.
     """
-    accepted = provenance(artefact_file(layout.published, artefact.name, ".provenance.json"))["runs"]
+    accepted = cellfile.provenance(artefact_file(layout.published, artefact.name, ".provenance.json"))["runs"]
     then, now = ({run["machine"]["processor"] for run in runs} for runs in (accepted, records.values()))
     return set() if then <= now and now <= then else {(c.row, c.column) for c in artefact.cells}
 
@@ -182,19 +168,35 @@ def _cell(
             found.append(f"{what} {runs[0]}" + (f" and {len(runs) - 1} more" if runs[1:] else ""))
     timed = clock and math.isfinite(before["value"]) and math.isfinite(after["value"])
     drift = "" if timed or (free and before["spread_kind"] == "none") else _drift(before, after)
+    if not (drift or free or clock):
+        drift = _scatter(before, after)
     return found + ([drift] if drift else [])
+
+
+def _scatter(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """The same number with another spread or interval is computed otherwise than it was."""
+    if not _equal(before["value"], after["value"]):
+        return ""  # a number that moved inside its interval, and its spread with it
+    for what, key in (("spread", "spread"), ("lower end", "lo"), ("upper end", "hi")):
+        if not _equal(before[key], after[key], RELATIVE * abs(before["value"])):
+            return f"{what} was {before[key]:.10g} and is {after[key]:.10g}"
+    return ""
+
+
+def _equal(old: float, new: float, least: float = 0.0) -> bool:
+    return math.isclose(old, new, rel_tol=RELATIVE, abs_tol=least) or (math.isnan(old) and math.isnan(new))
 
 
 def _drift(before: dict[str, Any], after: dict[str, Any]) -> str:
     """A number with an interval may move inside the wider of the two; any other must stay."""
     old, new = before["value"], after["value"]
-    if old == new or (math.isnan(old) and math.isnan(new)):
+    if _equal(old, new):
         return ""
     if math.isfinite(old) and math.isfinite(new):
         widths = [(c["hi"] - c["lo"]) / 2 for c in (before, after) if not math.isnan(c["hi"] - c["lo"])]
         if before["spread_kind"] == "exact":
             widths = []
-        if abs(new - old) <= max([RELATIVE * max(abs(old), abs(new)), *widths]):
+        if abs(new - old) <= max(widths, default=0.0):
             return ""
     return f"value was {old:.10g} and is {new:.10g}"
 
@@ -206,7 +208,7 @@ def _claims(artefact: artefacts.Artefact, layout: Layout, find: str) -> list[Cha
         for base in (layout.published, layout.results)
     )
     now = judged.of_claims(artefact, layout.scale)
-    then = provenance(artefact_file(layout.published, name, ".provenance.json")).get("claims", {})
+    then = cellfile.provenance(artefact_file(layout.published, name, ".provenance.json")).get("claims", {})
     for claim in before.keys() | after.keys():
         old = before[claim]["verdict"] if claim in before else "absent"
         new = after[claim]["verdict"] if claim in after else "absent"

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.code_id import code_id
 from harness.errors import HarnessError
+from harness.experiments import canonical
 from harness.files import write_atomic
 from harness.record import Run
 
@@ -20,7 +21,7 @@ class Checkpoint:
         spec = run.spec
         self.path = run.folder / "checkpoint"
         self.every = every  # seconds
-        self._key = repr((spec.id, spec.scale, sorted(spec.config.items()), code_id(spec.module)))
+        self._key = repr((spec.id, spec.scale, canonical(spec.config), code_id(spec.module)))
         self._key += f" threads={torch.get_num_threads()}"
         self._saved = time.monotonic()
 

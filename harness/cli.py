@@ -10,6 +10,7 @@ from pathlib import Path
 from harness import artefacts, experiments, outcomes, plan, status
 from harness.errors import INTERRUPTED, HarnessError
 from harness.files import refused
+from harness.fresh import is_there
 from harness.layout import SCALES, Layout
 
 
@@ -154,10 +155,11 @@ def _plan_line(name: str, f: plan.Forecast) -> str:
 
 
 def _status(options: argparse.Namespace) -> int:
-    layout, runs, known = Layout(options.scale), artefacts.all_runs(options.scale), plan.past()
+    layout, runs, known = Layout(options.scale), artefacts.needed_runs(options.scale), plan.past()
+    stale = status.stamps([run for run in runs if not is_there(run, layout)], layout)
     cores = os.cpu_count() or 1
     while True:
-        now = status.read(runs, layout, known)
+        now = status.read(runs, layout, known, stale)
         text = "\n".join(status.lines(now, options.scale, cores))
         if options.once or not sys.stdout.isatty():
             print(text)
@@ -286,7 +288,10 @@ def _verdicts(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     from harness.report import build
 
-    layout = Layout(options.scale)
+    layout, papers = Layout(options.scale), experiments.paper_names()
+    for path in (layout.results / "check").glob("*.json"):
+        if path.stem not in papers:  # of a paper that was renamed
+            path.unlink()
     build(layout.results, layout.report)
     print(f"report: {layout.report.relative_to(layout.root)}")
     return 0

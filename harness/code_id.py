@@ -6,7 +6,7 @@ opposite. It goes into a run's params, so that an edit that can change a number 
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -34,9 +34,22 @@ CARRIERS = {
 
 @cache
 def code_id(module: str, root: Path = ROOT) -> str:
-    """Sixteen hex digits that change when, and only when, the code behind a run changes."""
+    """Sixteen hex digits of the syntax of every module of ours that it imports, but carriers.
+
+    Files that code reads are not in it; a module counts also for the part of it that is not used.
+    """
+    return _id_of(closure(module, root), root)
+
+
+def drawing_id(path: Path, root: Path = ROOT) -> str:
+    """The same of a module that is imported from its file."""
+    names = {name for used in _imported(path) for name in closure(used, root)}
+    return hashlib.sha256(f"{_fingerprint(path)} {_id_of(names, root)}".encode()).hexdigest()[:16]
+
+
+def _id_of(modules: Iterable[str], root: Path) -> str:
     digest = hashlib.sha256()
-    for name in sorted(closure(module, root)):
+    for name in sorted(modules):
         digest.update(f"{name}\n{_fingerprint(_path(name, root))}\n".encode())
     return digest.hexdigest()[:16]
 
@@ -56,7 +69,7 @@ def closure(module: str, root: Path = ROOT) -> frozenset[str]:
         if name in seen or name in CARRIERS or _path(name, root) is None:
             continue
         seen.add(name)
-        waiting += [*_imports(name, root), *_parents(name)]
+        waiting += [*_imported(_path(name, root)), *_parents(name)]
     return frozenset(seen)
 
 
@@ -69,8 +82,7 @@ def _path(name: str, root: Path) -> Path | None:
 
 
 @cache
-def _imports(name: str, root: Path) -> tuple[str, ...]:
-    path = _path(name, root)
+def _imported(path: Path) -> tuple[str, ...]:
     found: list[str] = []
     for node in _statements(_tree(path)):
         if isinstance(node, ast.Import):

@@ -90,6 +90,8 @@ def judge(ours: Estimate, reported: Reported, context: Context) -> Verdict:
     if not math.isfinite(half):
         return Verdict("unclear", "a single run has no interval")
     told = f"{_signed(gap)} from the printed number, 95 % interval of the difference ±{half:.2g}"
+    if ours.spread_kind == "bootstrap" and ours.n == 2:
+        return Verdict("unclear", f"{told}, from one pair of runs: how pairs scatter is not known")
     if beyond > half:
         return Verdict("differs", told)
     if ours.spread_kind == "sample_sd" and ours.n < MIN_RUNS:

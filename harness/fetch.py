@@ -3,7 +3,7 @@
 import json
 
 from harness.errors import HarnessError
-from harness.files import sha256_of, write_atomic
+from harness.files import cache_dir, sha256_of, write_atomic
 from harness.layout import Layout
 from harness.yamlfile import nearest
 
@@ -23,10 +23,20 @@ def fetch(name: str, layout: Layout) -> None:
         identity = truth("nb201", first, "cifar10", 200, "val", "mean", source=name).identity
         came = {"file": path.name, "sha256": sha256_of(path), "version": identity.version}
     elif name in all_sources():
-        from harness import data
-
-        fetched = data.fetch(name)
-        came = {"file": fetched.folder.name, "way": fetched.way}
+        came = _images(name)
     else:
         raise HarnessError(f"{name!r} cannot be fetched: {nearest(name, [*TRUTHS, *all_sources()])}")
     write_atomic(layout.results / "data" / f"{name}.json", json.dumps({"source": name, **came}) + "\n")
+
+
+def _images(name: str) -> dict[str, str]:
+    """What `load` reads from elsewhere than the cache is there already, and would hide what is brought."""
+    from harness.data import source
+    from harness.data.images import locate
+    from harness.data.manage import fetch as bring
+
+    place = locate(source(name))
+    if place and not place.folder.is_relative_to(cache_dir()):
+        return {"file": place.folder.name, "way": "already there"}
+    fetched = bring(name)
+    return {"file": fetched.folder.name, "way": fetched.way}

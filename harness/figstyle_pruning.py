@@ -10,6 +10,7 @@ WORDS = {"bias1": "bias D=1", "bias2": "bias D=2", "bias3": "bias D=3"}
 WORDS |= {f"split{epoch}": f"split at {epoch}" for epoch in (125, 175, 200, 400, 500)}
 WORDS |= {f"weak{epochs}": f"weak, {epochs} epochs" for epochs in (300, 600, 900)}
 WORDS |= {f"strong{epochs}": f"strong, {epochs}" for epochs in (150, 600)}
+LABELS = 7  # about as many fit below a panel
 TRIVIAL = ("oracle", "#params")  # what the truth and the size alone would select
 
 
@@ -37,9 +38,9 @@ def curves(axes: Axes, points: pd.DataFrame, prefix: str, methods: tuple[str, ..
     return True
 
 
-def log_x(axes: Axes, there: list[int], labels: int = 7) -> None:
+def log_x(axes: Axes, there: list[int]) -> None:
     """A logarithmic axis that falls to the right, labelled where there are points and room."""
-    apart = (there[0] / there[-1]) ** (1 / labels)
+    apart = (there[0] / there[-1]) ** (1 / LABELS)
     ticks = [there[0]]
     for x in there[1:]:
         if ticks[-1] / x >= apart and x / there[-1] >= apart or x == there[-1]:

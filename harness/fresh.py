@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.artefacts import Artefact
-from harness.code_id import code_id, has_code
+from harness.code_id import code_id, drawing_id, has_code
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.files import ROOT, sha256_of, write_atomic
@@ -76,9 +76,22 @@ def is_there(spec: RunSpec, layout: Layout, tables: bool = False) -> bool:
     return not why_stale(spec, record, layout)
 
 
-def note_made(artefact: Artefact, records: dict[str, dict[str, Any]], layout: Layout) -> None:
+def gaps_of(artefact: Artefact, scale: str, root: Path = ROOT) -> str:
+    """What experiments.yaml says of an artefact that no record holds: why cells have no run, what differs."""
+    return _hash(repr((artefact.differs(scale), artefact.absences(scale, root))))
+
+
+def forget_made(artefact: Artefact, layout: Layout) -> None:
+    """Before it is made: what is made in part is not fresh."""
+    _note(artefact.name, layout).unlink(missing_ok=True)
+
+
+def note_made(
+    artefact: Artefact, records: dict[str, dict[str, Any]], layout: Layout, root: Path = ROOT
+) -> None:
     """From which YAML and which records an artefact was made."""
-    write_atomic(_note(artefact.name, layout), json.dumps(_sources(artefact, records), indent=1) + "\n")
+    sources = _sources(artefact, records, layout.scale, root)
+    write_atomic(_note(artefact.name, layout), json.dumps(sources, indent=1) + "\n")
 
 
 def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> dict[str, dict[str, Any]]:
@@ -94,7 +107,7 @@ def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> dict
     except (OSError, ValueError):
         noted = {}
     noted = noted if isinstance(noted, dict) else {}
-    for what, now in _sources(artefact, records).items():
+    for what, now in _sources(artefact, records, layout.scale, root).items():
         if noted.get(what) != now:
             raise HarnessError(f"{artefact.name} was made before its {what} changed: {again}")
     return records
@@ -104,9 +117,19 @@ def _note(name: str, layout: Layout) -> Path:
     return layout.results / "check" / "made" / f"{name}.json"
 
 
-def _sources(artefact: Artefact, records: dict[str, dict[str, Any]]) -> dict[str, str]:
-    runs = "\n".join(f"{run} {record['digest']}" for run, record in sorted(records.items()))
-    sources = {"YAML": sha256_of(artefact.path), "records": hashlib.sha256(runs.encode()).hexdigest()}
+def _sources(
+    artefact: Artefact, records: dict[str, dict[str, Any]], scale: str, root: Path
+) -> dict[str, str]:
+    sources = {
+        "YAML": sha256_of(artefact.path),
+        "records": _hash("\n".join(f"{run} {record['digest']}" for run, record in sorted(records.items()))),
+        "experiments": gaps_of(artefact, scale, root),
+        "code": code_id("harness.make"),
+    }
     if artefact.kind == "figure":
-        sources["drawing"] = sha256_of(artefact.drawing)
+        sources["drawing"] = drawing_id(artefact.drawing)
     return sources
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

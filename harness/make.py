@@ -31,6 +31,7 @@ def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
     def write(suffix: str, content: str) -> None:
         write_atomic(artefact_file(layout.results, artefact.name, suffix), content)
 
+    fresh.forget_made(artefact, layout)
     stacked, records = rows.collect(artefact.runs(layout.scale, root), layout, artefact.cells)
     rows.write(stacked, layout.rows(artefact.name))
     filled = cells.fill(artefact, stacked, layout.scale, root)
@@ -40,7 +41,7 @@ def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
     tested = claims.to_frame(claims.judge_claims(artefact, filled, layout.scale))
     write(".claims.csv", tested.to_csv(index=False, lineterminator="\n"))
     render_all(artefact, layout.scale, frame, list(records.values()), layout.results)
-    fresh.note_made(artefact, records, layout)  # last: an artefact that was made in part is not fresh
+    fresh.note_made(artefact, records, layout, root)
 
 
 def render_all(

@@ -1,6 +1,5 @@
 """What was accepted in published/, artefact by artefact: read back, counted and named."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -80,10 +79,10 @@ def _read(artefact: Artefact, layout: Layout, base: Path) -> Outcome | None:
     )
     if not cells.is_file():
         return None
-    noted = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
-    old = "" if not noted else _why_old(noted, artefact)
+    noted = cellfile.provenance(told)
+    old = _why_old(noted, artefact) if told.is_file() else ""
     read = cellfile.cells(cells), cellfile.claims(claims)
-    took = [run["seconds"] for run in noted.get("runs", []) if run.get("seconds")]
+    took = [run["seconds"] for run in noted["runs"] if run.get("seconds")]
     usual = median(took) if took else 0.0
     return Outcome(artefact, layout.scale, *read, page.relative_to(layout.root).as_posix(), old, usual)
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from harness.metrics.consistency import Statistic, between_pairs, pseudo_values
-from harness.stats import DRAWS, Estimate, of_runs, of_units
+from harness.stats import Estimate, of_runs, of_units
 
 
-def of_pairs(statistic: Statistic, runs: Sequence[np.ndarray], seed: int = 0, draws: int = DRAWS) -> Estimate:
+def of_pairs(statistic: Statistic, runs: Sequence[np.ndarray]) -> Estimate:
     """Averaged over all pairs; runs by jackknife (from three on), architectures by bootstrap.
 
     The printed spread is the sample standard deviation over pairs.
@@ -18,7 +18,7 @@ def of_pairs(statistic: Statistic, runs: Sequence[np.ndarray], seed: int = 0, dr
     def mean_over_pairs(*columns: np.ndarray) -> float:
         return float(np.mean(between_pairs(statistic, columns)))
 
-    units = replace(of_units(mean_over_pairs, [tuple(runs)], seed, draws), n=len(runs))
+    units = replace(of_units(mean_over_pairs, [tuple(runs)]), n=len(runs))
     values = between_pairs(statistic, runs)
     if len(runs) < 3:
         return units

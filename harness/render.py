@@ -68,7 +68,7 @@ def ours(cell: pd.Series, spec: str) -> str:
         return shown
     # A spread below the last digit shown is a zero, but beside a number that is itself told by its magnitude.
     fitting = _fitting(cell["value"], spec).lstrip("+")
-    return f"{shown} ({format(spread, fitting or '.2g')})"
+    return f"{shown} ({format(spread, '.2g' if fitting[-1:] in ('', 'g') else fitting)})"
 
 
 def _like(spread: float) -> str:

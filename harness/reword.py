@@ -13,7 +13,6 @@ from typing import Any
 from harness import cellfile, claims, judged, reproduced
 from harness.accept import REMADE, require_reason
 from harness.artefacts import Artefact
-from harness.check import provenance
 from harness.errors import HarnessError
 from harness.expect import Verdict
 from harness.files import ROOT, write_atomic
@@ -52,10 +51,11 @@ def _reword(artefact: Artefact, layout: Layout, reason: str) -> Path | None:
         raise HarnessError(
             f"{artefact.name} was not accepted at scale {layout.scale}: there is nothing to reword"
         )
-    noted = provenance(told)
+    noted = cellfile.provenance(told)
     if noted.get("cells") != judged.of_cells(artefact):
         raise _other(artefact, layout, "other cells or printed numbers")
     tested = _same_verdicts(artefact, layout, cellfile.claims(stated), noted.get("claims", {}))
+    cellfile.cells(cells)  # it is whole
     frame = cellfile.read_cells(cells)
     with tempfile.TemporaryDirectory() as folder:
         render_all(artefact, layout.scale, frame, noted["runs"], Path(folder))

@@ -11,6 +11,7 @@ from harness.experiments import RunSpec
 from harness.files import write_atomic
 from harness.layout import Layout
 from harness.record import read_record
+from harness.tables import text_of, texts
 
 KEYS = ["experiment", "method", "setting", "seed", "run"]
 
@@ -34,7 +35,8 @@ def collect(
         for name, part in parts.items():
             for column, values in chosen.get(name, {}).items():
                 if column in part:
-                    part = part[part[column].astype(str).isin(values)]
+                    asked = [text_of(value, part[column]) for value in values]
+                    part = part[texts(part[column]).isin(asked)]
             keys = dict(
                 zip(KEYS, (spec.experiment, spec.method, spec.setting, spec.seed, spec.id), strict=True)
             )

@@ -72,7 +72,7 @@ def test_the_runs_of_a_cell(artefact, tmp_path):
     assert ids("0", "other") == ids("none", "strong") == []
     assert ids("high", "strong", "cpu") == []
     assert len(artefact.runs("smoke", tmp_path)) == 9  # each once: 6 of low, 3 of weak/high
-    assert [r.id for r in artefacts.all_runs("smoke", tmp_path)] == [
+    assert [r.id for r in artefacts.needed_runs("smoke", tmp_path)] == [
         r.id for r in artefact.runs("smoke", tmp_path)
     ]
 

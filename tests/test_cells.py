@@ -247,3 +247,19 @@ def test_a_scaled_down_number_is_shown_and_not_judged(tmp_path):
     assert filled["high", "strong"].estimate.n == 3
     assert filled["high", "correlation"].verdict.word == ""
     tiny.forget()
+
+
+def test_a_number_is_of_the_runs_that_left_such_rows(reduced):
+    """Bins into which one of three runs put nothing once named all three as theirs, with n = 2."""
+    tables = [
+        table(bin=[1, 2], share=[0.5, 0.5]),
+        table(bin=[1, 2], share=[0.8, 0.2]),
+        table(bin=[1], share=[1]),
+    ]
+    select = "table: values, only: {bin: 2}, of: share, missing: nothing fell into it"
+    found = reduced(select, tables)
+    assert found.runs == tuple(SEEDS[:2])
+    assert (found.estimate.n, found.estimate.value) == (2, pytest.approx(0.35))
+    counted = reduced(f"{select}, empty: 0", tables)
+    assert counted.runs == tuple(SEEDS)
+    assert (counted.estimate.n, counted.estimate.value) == (3, pytest.approx(0.7 / 3))

@@ -96,6 +96,17 @@ def test_anything_that_a_reader_could_see(changed, sentence):
     assert told(cell(exact(3)), cell(exact(3), **changed)) == [sentence]
 
 
+@pytest.mark.parametrize("key", ["spread", "lo", "hi"])
+def test_the_same_number_with_another_scatter_is_told(key):
+    """A slip in a standard deviation would change every parenthesis and no value."""
+    before = cell(of_runs([0.7, 0.8, 0.9]))
+    (said,) = told(before, cell(of_runs([0.7, 0.8, 0.9]), **{key: before[key] * 1.1}))
+    assert f" was {before[key]:.10g} and is " in said
+    assert told(before, cell(of_runs([0.7, 0.8, 0.9]), **{key: before[key] * (1 + 1e-8)})) == []
+    assert told(before, cell(of_runs([0.7, 0.8, 0.93]))) == []  # with a number that moved it may move
+    assert check._cell(before, cell(of_runs([0.7, 0.8, 0.9]), spread=9.0), clock=True) == []
+
+
 def test_reasons_may_change_with_the_digits_that_they_tell():
     assert told(cell(exact(3)), cell(exact(3), reason="another")) == []
 

@@ -1,6 +1,7 @@
 """Numbers as papers print them, and the verdict on a number or a claim at its boundaries."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -202,6 +203,14 @@ def test_two_runs_may_differ_but_never_agree():
     assert judge(of_runs([0.70, 0.74]), parse("0.75 (0.01)"), context).word == "unclear"
     assert judge(of_runs([0.7000, 0.7001]), parse("0.95 (0.01)"), context).word == "differs"
     assert judge(of_runs([0.70, 0.72, 0.74]), parse("0.75 (0.01)"), context).word == "agrees"
+
+
+def test_one_pair_of_runs_neither_agrees_nor_differs():
+    """Its interval is that of its architectures: how pairs of runs scatter is not in it."""
+    for value in (0.5, 0.75):
+        pair = Estimate(value, 2, 0.02, "bootstrap", 0.02, math.inf)
+        assert judge(pair, parse("0.755 (0.01)"), Context(3)).word == "unclear"
+        assert judge(replace(pair, n=1), parse("0.755 (0.01)"), Context(3)).word in ("agrees", "differs")
 
 
 def test_an_interval_wider_than_half_the_number_is_unclear():

@@ -10,7 +10,7 @@ from harness.accept import accept
 from harness.bench import catalogue
 from harness.bench.wheel import WHEEL
 from harness.check import compare
-from harness.code_id import code_id
+from harness.code_id import code_id, drawing_id
 from harness.data import images
 from harness.errors import HarnessError
 from harness.experiments import find_run
@@ -59,6 +59,57 @@ def test_an_artefact_that_was_made_in_part(layout, monkeypatch):
     with pytest.raises(RuntimeError, match="broken"):
         tiny.make_all(layout.root)
     assert "was made before its YAML changed" in refusal(layout)
+
+
+def test_an_artefact_that_was_made_in_part_of_the_same_yaml(layout, monkeypatch):
+    """New cells beside old claims: the note of the whole one must not speak for them."""
+    accepted(layout)
+    monkeypatch.setattr(render, "html_table", lambda *_args: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        tiny.make_all(layout.root)
+    assert "was made before its YAML changed" in refusal(layout)
+
+
+def test_edited_code_that_makes_artefacts(layout, monkeypatch):
+    """Cells made by an older rule of verdicts were once accepted as made by today's."""
+    accepted(layout)
+    monkeypatch.setattr(
+        fresh, "code_id", lambda module, *root: "0" if module == "harness.make" else code_id(module, *root)
+    )
+    assert "was made before its code changed" in refusal(layout)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("takes longer than anybody would wait", "is for scale paper"),
+        ("      cpu:\n", "      cpu:\n        differs: [D1]\n"),
+    ],
+)
+def test_an_edited_reason_why_nothing_was_run(tmp_path, old, new):
+    """Cells without a number, and captions, tell what experiments.yaml says: an edit changed neither."""
+    root = tiny.project(tmp_path)
+    tiny.run_all(root, "cpu")
+    layout = tiny.make_all(root, "cpu")
+    accept(artefacts.find("mini/table_1", root), layout, "the first outcome", root)
+    tiny.edit(root, "reproduce/mini/experiments.yaml", old, new)
+    with pytest.raises(HarnessError, match="mini/table_1 was made before its experiments changed"):
+        accept(artefacts.find("mini/table_1", root), layout, "another outcome", root)
+    tiny.forget()
+
+
+def test_an_edited_module_that_a_drawing_imports(tmp_path):
+    """Ten figures import a module that draws for several; they were not drawn again after an edit there."""
+    drawing = tiny.write(tmp_path, "figures/mini/figure_1.py", "from harness.curves import lines\n")
+    tiny.write(tmp_path, "harness/curves.py", "lines = 1\n")
+    before = drawing_id(drawing, tmp_path)
+    tiny.write(tmp_path, "harness/curves.py", "lines = 2  # thicker\n")
+    after = drawing_id(drawing, tmp_path)
+    tiny.write(tmp_path, "harness/curves.py", "lines = 2\n")
+    assert before != after == drawing_id(drawing, tmp_path)
+    tiny.write(tmp_path, "figures/mini/figure_1.py", "from harness.curves import lines as thick\n")
+    assert drawing_id(drawing, tmp_path) != after
+    tiny.forget()
 
 
 def test_an_edited_module(layout):

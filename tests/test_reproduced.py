@@ -251,3 +251,10 @@ def test_counts_in_words():
     counts = outcomes.Counter({"match": 1, "agrees": 2, "differs": 1, "contradicts": 2, "not run": 3})
     assert outcomes.in_words(counts) == "3 hold, 1 differs, 2 contradict, 3 not judged"
     assert outcomes.in_words(outcomes.Counter({"agrees": 1})) == "1 holds"
+
+
+def test_a_provenance_that_was_cut_short_is_one_sentence(layout):
+    path = artefact_file(layout.published, "mini/table_1", ".provenance.json")
+    path.write_text(path.read_text()[:-20])
+    with pytest.raises(HarnessError, match="table_1.provenance.json is cut short or no provenance"):
+        reproduced.read(layout.root)

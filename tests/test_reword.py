@@ -180,6 +180,17 @@ def test_what_reads_as_before_is_left_alone(layout):
     assert {path: path.read_bytes() for path in files} == files
 
 
+def test_cells_that_were_cut_short_are_not_shown(layout):
+    """Half of a published table was once written anew from half of its cells."""
+    path = artefact_file(layout.published, "mini/table_1", ".cells.csv")
+    path.write_text(path.read_text()[:-20])
+    tiny.edit(layout.root, YAML, "title: Means and correlations", "title: Means beside correlations")
+    shown = published(layout, ".md")
+    with pytest.raises(HarnessError, match="table_1.cells.csv is not as it was written"):
+        reword(layout)
+    assert published(layout, ".md") == shown
+
+
 def test_a_provenance_that_was_cut_short_is_one_sentence(layout):
     path = artefact_file(layout.published, "mini/table_1", ".provenance.json")
     path.write_text(path.read_text()[:-20])

@@ -81,6 +81,8 @@ def choosing(*lines: dict) -> tuple[Cell, ...]:
         ),
         (choosing({"table": "values", "only": {"way": "x", "kind": "z"}}), [0, 2]),
         (choosing({"table": "values", "only": {"step": 9}}), []),
+        (choosing({"table": "values", "only": {"step": 1.0}}), [1]),
+        (choosing({"table": "values", "only": {"score": 1}}), [3]),
     ],
 )
 def test_only_rows_that_a_cell_may_choose_are_kept(stacked, cells, steps):

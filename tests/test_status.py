@@ -9,7 +9,7 @@ import time
 import pytest
 import tiny
 
-from harness import status
+from harness import cli, status
 from harness.experiments import RunSpec
 from harness.layout import Layout
 from harness.plan import Past
@@ -142,3 +142,15 @@ def test_the_text(layout):
     head, *rest = status.lines(status.read(RUNS, layout, past(100.0)), "smoke", 2)
     assert head == f"smoke {'█' * 6}{'░' * 18} 1/4 runs, about 3 min left"
     assert len(rest) == 1 and rest[0].startswith(f"  {RUNS[1].id}")
+
+
+def test_records_of_older_code_are_not_done(layout, monkeypatch, capsys):
+    """`status` once said `complete` where `plan` counted every run as missing."""
+    monkeypatch.setattr(cli, "Layout", lambda scale: layout)
+    monkeypatch.setattr(cli, "is_there", lambda run, layout: run is RUNS[0])
+    monkeypatch.setattr(cli.artefacts, "needed_runs", lambda scale: RUNS)
+    for run in RUNS:
+        done(layout, run)
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["status", "--once"])
+    assert "1/4 runs" in capsys.readouterr().out

@@ -67,3 +67,12 @@ def test_every_order_of_the_same_choice_gives_the_same_rows():
     tables = Tables({"values": FRAME})
     one = tables.rows("values", RUNS, {"step": 2, "part": "b c"})
     assert one.equals(tables.rows("values", RUNS, {"part": "b c", "step": 2})) and len(one) == 6
+
+
+@pytest.mark.parametrize("rate", [1, 1.0, "1", "1.0"])
+def test_a_whole_number_among_fractions_is_found_as_it_is_written(rate):
+    """One run's rates were 1 and 2, another's 0.5: stacked they are 1.0 and 2.0, and `rate: 1` found none."""
+    frame = pd.DataFrame({"run": [RUNS[0].id] * 2 + [RUNS[1].id], "rate": [1, 2, 0.5], "value": [0, 1, 2]})
+    assert Tables({"values": frame}).rows("values", RUNS, {"rate": rate})["value"].tolist() == [0]
+    assert Tables({"values": frame}).left("values", RUNS, {"rate": rate}) == (RUNS[0].id,)
+    assert Tables({"values": frame}).left("values", RUNS, {"rate": 0.5}) == (RUNS[1].id,)

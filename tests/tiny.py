@@ -145,7 +145,7 @@ def forget() -> None:
         artefacts.notes,
         code_id.code_id,
         code_id.closure,
-        code_id._imports,
+        code_id._imported,
         code_id._fingerprint,
         code_id._tree,
         artefacts._runs,

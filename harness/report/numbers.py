@@ -68,21 +68,20 @@ def _ours(cell: Cell, number: int) -> str:
 
 
 def interval(cell: Cell) -> str:
-    """lo and hi with the decimals of the number as printed; nothing for a counted number."""
+    """lo and hi as the number itself is printed; nothing for a counted number."""
     if cell.lo is None or cell.hi is None or cell.lo == cell.hi:
         return ""
-    decimals = _decimals(cell.text)
-    return f"[{_signed(cell.lo, decimals)}, {_signed(cell.hi, decimals)}]"
+    spec = _format(cell.text.partition(" ")[0])
+    low, high = (format(end, spec).replace("-", "\u2212") for end in (cell.lo, cell.hi))
+    return f"[{low}, {high}]"
 
 
-def _decimals(text: str) -> int:
-    head = text.split()[0] if text.split() else ""
-    fraction = head.partition(".")[2]
-    return len(fraction) - len(fraction.lstrip("0123456789"))
-
-
-def _signed(value: float, decimals: int) -> str:
-    return f"{value:,.{decimals}f}".replace("-", "\u2212")
+def _format(shown: str) -> str:
+    """By its magnitude where the number is, else with as many decimals."""
+    if "e" in shown:
+        return ".2g"
+    fraction = shown.partition(".")[2]
+    return f",.{len(fraction) - len(fraction.lstrip('0123456789'))}f"
 
 
 def _sample(cell: Cell) -> str:

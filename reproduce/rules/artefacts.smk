@@ -18,6 +18,8 @@ for _artefact in ARTEFACTS.values():
             scale=SCALE,
             artefact=_artefact.name,
             code=code_id("harness.make"),
+            drawing=drawing_of(_artefact),
+            gaps=gaps_of(_artefact, SCALE),
         shell:
             "python -m harness make {params.artefact} --scale {params.scale} > {log} 2>&1"
 

@@ -1,7 +1,8 @@
 """What the rules share: which files belong to an artefact, which run a wildcard names."""
 
-from harness.code_id import code_id
-from harness.fresh import inputs_of
+from harness.code_id import code_id, drawing_id
+from harness.experiments import canonical
+from harness.fresh import gaps_of, inputs_of
 from harness.make import outputs
 
 
@@ -42,3 +43,8 @@ def spec_and_drawing(artefact):
         [artefact.drawing] if artefact.kind == "figure" else []
     )
     return [str(path.relative_to(LAYOUT.root)) for path in sources]
+
+
+def drawing_of(artefact):
+    """What a figure is drawn by: its module and what that imports."""
+    return drawing_id(artefact.drawing) if artefact.kind == "figure" else ""

@@ -22,6 +22,7 @@ rule verdicts:
 rule page:
     input:
         expand(f"{RESULTS}/check/{{paper}}.json", paper=PAPERS),
+        expand("harness/report/page.{part}", part=["html", "css", "js"]),
     output:
         f"{RESULTS}/report/index.html",
     log:

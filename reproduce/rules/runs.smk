@@ -30,7 +30,7 @@ rule run:
     params:
         scale=SCALE,
         code=lambda wildcards: code_id(spec_of(wildcards).module),
-        config=lambda wildcards: repr(sorted(spec_of(wildcards).config.items())),
+        config=lambda wildcards: canonical(spec_of(wildcards).config),
         inputs=lambda wildcards: inputs_of(spec_of(wildcards)),
     shell:
         "python -m harness run {wildcards.run} --scale {params.scale} --threads {threads} > {log} 2>&1"

@@ -14,7 +14,9 @@ from harness.data import all_sources, fetch, list_sets, manage, registry, verify
 from harness.data.images import load
 from harness.data.sources import Download, Package
 from harness.errors import HarnessError
+from harness.fetch import fetch as step_fetch
 from harness.files import cache_dir
+from harness.layout import Layout
 
 from .sets import X, Y, cifar_bin_bytes, idx_bytes, pixels, small_cifar, write_mnist, write_svhn
 
@@ -243,3 +245,20 @@ def test_a_tool_that_is_absent_fails_or_brings_something_else_is_one_sentence(mo
     monkeypatch.setitem(registry.COMMANDS, "npm", brings)
     with pytest.raises(HarnessError, match="a@1 has sha256 ba7816bf.* where 0000"):
         registry.obtain(package, tmp_path)
+
+
+def test_a_campaign_fetches_nothing_that_would_not_be_read(folders, monkeypatch, tmp_path):
+    """Digits inside scikit-learn, and sets in NAS_DATA, were downloaded once more and then not read."""
+    write_svhn(folders / "NAS_DATA" / "svhn", X, Y)
+    monkeypatch.setattr(manage, "fetch", lambda name: pytest.fail(f"{name} was fetched"))
+    step_fetch("svhn", Layout("smoke", tmp_path))
+    noted = json.loads((tmp_path / "results/smoke/data/svhn.json").read_text())
+    assert noted == {"source": "svhn", "file": "svhn", "way": "already there"}
+
+
+def test_a_campaign_fetches_what_is_not_there(monkeypatch, tmp_path):
+    brought = manage.Fetched(tmp_path / "cifar-10-batches-bin", "publisher", None)
+    monkeypatch.setattr(manage, "fetch", lambda name: brought)
+    step_fetch("cifar10", Layout("smoke", tmp_path))
+    noted = json.loads((tmp_path / "results/smoke/data/cifar10.json").read_text())
+    assert noted == {"source": "cifar10", "file": "cifar-10-batches-bin", "way": "publisher"}

@@ -8,6 +8,8 @@ from report.sample import HOSTILE, PARAMS, write_results
 
 from harness.errors import HarnessError
 from harness.report import build
+from harness.report.numbers import interval
+from harness.report.read import Cell
 from harness.report.verdicts import VERDICTS, gravest
 
 LIMIT = 5_000_000
@@ -155,3 +157,18 @@ def test_signs_tell_verdicts_apart_without_colour():
     assert len({verdict.sign for verdict in VERDICTS}) == len(VERDICTS)
     assert gravest(["match", "not run", "differs", ""]).word == "differs"
     assert gravest([]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "lo", "hi", "shown"),
+    [
+        ("1.3e-07 (2e-08)", 8e-8, 1.8e-7, "[8e-08, 1.8e-07]"),
+        ("-3.7e+23 (1e+23)", -1.28e30, 5e23, "[−1.3e+30, 5e+23]"),
+        ("0.76 (0.01)", 0.7213, 0.7987, "[0.72, 0.80]"),
+        ("12,345 (3)", 12340.2, 12350.1, "[12,340, 12,350]"),
+    ],
+)
+def test_an_interval_is_printed_as_its_number(text, lo, hi, shown):
+    """That of a vanishing number was [0.0, 0.0], of an exploding one thirty digits."""
+    cell = Cell("r", "c", text, lo, "", 3, None, None, lo, hi, None, "", "", ())
+    assert interval(cell) == shown
