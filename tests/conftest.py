@@ -1,4 +1,4 @@
-"""What every test may ask for: real data where it is, a private cache, one thread."""
+"""What every test may ask for: real data where it is, one thread."""
 
 import os
 from pathlib import Path

@@ -255,11 +255,13 @@ def test_on_a_terminal_it_redraws_one_line(display, monkeypatch):
     monkeypatch.setattr(display, "live", True)
     monkeypatch.setattr(Terminal, "fileno", lambda self: 2)
     monkeypatch.setattr(os, "get_terminal_size", lambda _fd: os.terminal_size((40, 10)))
+    wait = display.stopped.wait
+    monkeypatch.setattr(display.stopped, "wait", lambda _seconds: wait(0.02))
     display.start(dag(display))
-    time.sleep(1.2)
+    time.sleep(0.3)
     display.stop()
     drawn = display.stream.getvalue().split("\r\033[K")[1:]
-    assert len(drawn) >= 2 and all(len(line.rstrip("\n")) <= 39 for line in drawn)
+    assert len(drawn) >= 4 and all(len(line.rstrip("\n")) <= 39 for line in drawn)
     assert display.stream.getvalue().count("\n") == 1  # the last one
     assert not display.thread.is_alive()
 

@@ -15,6 +15,7 @@ from scipy.stats import binomtest
 from support import alone
 
 from harness.expect import Context, Verdict, judge, judge_gap, parse
+from harness.metrics import resampled
 from harness.metrics.ranking import spearman
 from harness.stats import as_reported, difference, exact, of_population, of_runs, of_units
 
@@ -101,7 +102,7 @@ def architectures(rng, n: int, rho: float, kind: str) -> tuple[np.ndarray, np.nd
 
 
 def correlation(rng, rho: float, kind: str, theirs: int = 200, paper_rho: float | None = None) -> Verdict:
-    ours = of_units(spearman, [architectures(rng, 200, rho, kind)], draws=80)
+    ours = of_units(spearman, [architectures(rng, 200, rho, kind)], draws=80, many=resampled.spearman)
     printed = spearman(*architectures(rng, theirs, rho if paper_rho is None else paper_rho, kind))
     return judge(ours, parse(f"{printed:.9f} (0.00)"), Context(units=theirs))
 
@@ -136,7 +137,7 @@ def test_several_runs_on_one_sample_of_architectures():
         values = [spearman(*run) for run in runs()]
         text = f"{np.mean(values):.9f} ({np.std(values, ddof=1):.9f})"
         context = Context(n=3, units=100, spread_kind="sample_sd")
-        return judge(of_units(spearman, runs(), draws=40), parse(text), context).word
+        return judge(of_units(spearman, runs(), draws=40, many=resampled.spearman), parse(text), context).word
 
     hits = sum(verdict() == "differs" for _ in range(300))
     assert within(hits, 300, 0, 0.065)

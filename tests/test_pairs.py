@@ -12,7 +12,7 @@ from harness.expect import Verdict
 from harness.layout import Layout
 from harness.metrics.ranking import kendall, pearson
 from harness.pairs import of_pairs
-from harness.stats import of_runs
+from harness.stats import of_runs, shared_runs
 
 HEAD = tiny.TABLE[: tiny.TABLE.index("cells:")]
 RNG = np.random.default_rng(0)
@@ -102,10 +102,11 @@ def test_two_methods_whose_seeds_share_streams_are_compared_seed_by_seed(by_seed
     assert claims._test(claim, of_its_runs, "smoke").word == word
 
 
-def test_other_seeds_are_no_pairs():
-    """Five super-networks of one method and three of another: compared as two samples."""
+def test_a_number_keeps_the_seeds_of_its_runs():
+    """Five super-networks of one method and three of another: compared on the seeds that both have."""
     three, five = (tuple(f"p/e/m/s/s{i}" for i in range(n)) for n in (3, 5))
     few = Filled("r", "c", of_runs([0.7, 0.8, 0.9]), "", None, Verdict(""), three)
     many = Filled("r", "c", of_runs([0.7, 0.8, 0.9, 0.8, 0.7]), "", None, Verdict(""), five)
-    assert claims._of_its_runs(few, True).runs != claims._of_its_runs(many, True).runs
     assert claims._of_its_runs(few, True).runs == ("s0", "s1", "s2")
+    assert claims._of_its_runs(many, True).runs == ("s0", "s1", "s2", "s3", "s4")
+    assert shared_runs([claims._of_its_runs(f, True) for f in (few, many)]) == {"s0", "s1", "s2"}

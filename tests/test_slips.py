@@ -1,9 +1,11 @@
 """Slips that once ended in a traceback, or were taken without a word: one sentence each, with its place."""
 
+import re
+
 import pytest
 import tiny
 
-from harness import artefacts, experiments, yamlfile
+from harness import artefacts, campaign, experiments, yamlfile
 from harness.errors import HarnessError
 from harness.execute import execute
 from harness.fresh import inputs_of
@@ -106,3 +108,31 @@ def test_a_drawing_that_does_not_find_its_cells(tmp_path):
         make(artefacts.find("mini/figure_1", root), layout, root)
     assert str(caught.value).startswith(f"{drawing}, line 6: cannot draw these cells (KeyError: 'middle')")
     tiny.forget()
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("mini_tabel_1", "target 'mini_tabel_1' does not exist: did you mean 'mini_table_1'?"),
+        ("mini/table_1", "target 'mini/table_1' does not exist: did you mean 'mini_table_1'?"),
+        (
+            "results/cpu/report/index.html",
+            "results/cpu/report/index.html is of scale cpu, not smoke: add --config scale=cpu",
+        ),
+    ],
+)
+def test_an_unknown_target(target, said):
+    assert campaign.unknown_target(target, ["all", "mini_table_1"], "smoke") == said
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"scale": "cpu", "scal": "cpu"}, "--config scal=… does not exist: did you mean 'scale'?"),
+        ({"scale": "big"}, "scale 'big' does not exist"),
+    ],
+)
+def test_a_slip_in_config(config, said):
+    with pytest.raises(HarnessError, match=re.escape(said)):
+        campaign.scale_of(config)
+    assert campaign.scale_of({"scale": "paper"}) == "paper"

@@ -92,11 +92,12 @@ def test_what_a_killed_run_left_behind_does_not_count(layout):
         "{}",
         '{"pid": null}',
         '{"pid": "x"}',
-        f'{{"pid": {os.getpid()}}}',
+        '{"pid": MINE}',
         f'{{"pid": {10**30}}}',
     ],
 )
 def test_a_broken_progress_file_does_not_count(layout, text):
+    text = text.replace("MINE", str(os.getpid()))
     tiny.write(layout.root, f"results/smoke/runs/{RUNS[0].id}/progress.json", text)
     assert status.read(RUNS, layout, past(1.0)).running == ()
 

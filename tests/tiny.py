@@ -188,7 +188,7 @@ def checkout(folder: Path, **changed: str) -> Path:
     """The project with a copy of the harness and the workflow: commands started there see only it."""
     project(folder, **changed)
     for name in ("harness", "config", "profiles", "reproduce/rules"):
-        shutil.copytree(ROOT / name, folder / name)
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc.*"))
     for name in ("Snakefile", "environment.yml", "reproduce/__init__.py"):
         shutil.copy(ROOT / name, folder / name)
     return folder

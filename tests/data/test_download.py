@@ -45,6 +45,10 @@ class Handler(BaseHTTPRequestHandler):
         if how.get("length", True):
             self.send_header("Content-Length", str(len(part)))
         self.end_headers()
+        if "hang" in how:
+            self.wfile.write(part[: how["hang"].pop(0)])
+            self.server.released.wait(20)
+            return
         cuts = how.get("cut", [])
         self.wfile.write(part[: cuts.pop(0)] if cuts else part)
 
@@ -54,11 +58,12 @@ def server(monkeypatch):
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.how, server.seen, server.body = {}, [], BODY
+        server.how, server.seen, server.body, server.released = {}, [], BODY, threading.Event()
         server.url = f"http://127.0.0.1:{server.server_port}/set.bin"
         thread = threading.Thread(target=partial(server.serve_forever, poll_interval=0.01), daemon=True)
         thread.start()
         yield server
+        server.released.set()
         server.shutdown()
         thread.join()
 
@@ -74,6 +79,14 @@ def test_a_download_is_whole_and_alone(server, tmp_path, known):
     assert got.read_bytes() == BODY
     assert left(got.parent) == ["set.bin"]
     assert calls[-1] == (server.url, len(BODY), len(BODY))
+
+
+@pytest.mark.parametrize("came", [0, 1000])
+def test_a_server_that_hangs_is_not_waited_for(server, tmp_path, came):
+    server.how = {"hang": [came, 0]}
+    with pytest.raises(HarnessError, match=r"cannot be reached \(timed out\): check the network"):
+        download(server.url, tmp_path / "set.bin", timeout=0.2)
+    assert [path.stat().st_size for path in tmp_path.iterdir()] == [came] * (came > 0)  # to go on from
 
 
 def test_what_is_there_and_right_is_not_fetched_again_and_what_is_wrong_is(server, tmp_path):

@@ -1,4 +1,4 @@
-"""Augmentation: against a plain loop, reproducible from its generator, and fast enough not to matter."""
+"""Augmentation: against a plain loop, and reproducible from its generator."""
 
 import numpy as np
 import pytest

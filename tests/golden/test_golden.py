@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from gold import EXPECTED, build, compared
 
-from harness import artefacts, figstyle, make
+from harness import artefacts, figstyle, make, verdicts
 from harness.render import _TEX, latex, markdown
 from harness.render import number as printed
 
@@ -79,6 +79,7 @@ def test_the_report_and_the_table_print_the_same_numbers(layout, made):
     cells.loc[0, "value"] = float(make._digits(0.13499999999999))
     assert make._digits(0.13499999999999) == "0.135"
     assert "0.14" in markdown(table, cells, "") and "0.14" in latex(table, cells, "")
+    assert "0.14" in verdicts._cell(cells.iloc[0], table)["text"]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,6 @@ The two targets need neither NAS_DATA nor a network.
 import json
 import random
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -29,13 +27,6 @@ def campaign(root: Path) -> tuple[int, str]:
     process = start(root, *TARGETS)
     said, _ = process.communicate(timeout=240)
     return process.returncode, said
-
-
-def harness(root: Path, *words: str) -> tuple[int, str]:
-    """Exit code and output of `python -m harness`, without this environment's commands on the path."""
-    command, environment = [sys.executable, "-m", "harness", *words], {"PATH": "/usr/bin:/bin"}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
-    return done.returncode, done.stdout + done.stderr
 
 
 def written(root: Path) -> dict[str, int]:
@@ -95,13 +86,6 @@ def test_killed_three_times_the_same_command_gives_the_same_tables(fresh, done, 
     assert len(leftovers) <= 3, f"a kill leaves at most the file that was being written: {leftovers}"
 
 
-def test_nothing_to_do_does_nothing(tree):
-    before, tables = written(tree), artefacts(tree)
-    code, said = campaign(tree)
-    assert code == 0 and "Nothing to be done" in said
-    assert written(tree) == before and artefacts(tree) == tables
-
-
 def test_broken_records_are_named_and_run_again(tree):
     """One edited by hand, one cut short, one whose table was edited."""
     before, tables, there = written(tree), artefacts(tree), records(tree)
@@ -144,8 +128,6 @@ def test_a_second_campaign_in_the_same_folder_is_refused(fresh, tmp_path):
 
 def test_only_an_edit_that_changes_code_runs_again_and_only_its_runs(tree):
     before, tables = written(tree), artefacts(tree)
-    kept, said = harness(tree, "records", "keep", "icw")
-    assert kept == 0, said
     module = tree / "reproduce" / "icw" / "supernet_size.py"
     text = module.read_text()
     module.write_text(
@@ -153,7 +135,7 @@ def test_only_an_edit_that_changes_code_runs_again_and_only_its_runs(tree):
     )
     code, said = campaign(tree)
     assert code == 0 and "Nothing to be done" in said
-    assert written(tree) == before
+    assert written(tree) == before and artefacts(tree) == tables
 
     assert "part.eval()" in text
     module.write_text(text.replace("part.eval()", "part.train(False)"))
@@ -163,12 +145,3 @@ def test_only_an_edit_that_changes_code_runs_again_and_only_its_runs(tree):
     again = {name for name in after if after[name] != before[name]}
     assert again == {name for name in after if name.startswith("icw/supernet_size/")} and len(again) == 2
     assert artefacts(tree) == tables
-
-    # Back to the code of the records that were kept: `lay-out` once failed here, and all was run again.
-    module.write_text(text)
-    laid, said = harness(tree, "records", "lay-out", "icw")
-    assert laid == 0 and "icw: 2 records laid out" in said, said
-    before = written(tree)
-    code, said = campaign(tree)
-    assert code == 0, said
-    assert written(tree) == before and artefacts(tree) == tables

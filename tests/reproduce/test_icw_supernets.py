@@ -129,10 +129,12 @@ def test_weights_that_were_not_drawn_move_on_only_under_zero_gradients(tmp_path,
 @pytest.mark.parametrize("unit", ["step of training", "scored architecture"])
 @pytest.mark.parametrize("after", [1, 3, 4])
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_a_killed_run_goes_on_to_the_same_tables(tmp_path, monkeypatch, unit, after, kind):
+def test_a_killed_run_goes_on_to_the_same_tables(tmp_path, monkeypatch, wholes, unit, after, kind):
     after += 2 * (unit == "step of training")  # before, at and behind the split
     both = {**KINDS[kind], "calibrations": ["adjusted", "reset", "none"]}
-    whole_run = done(tmp_path / "whole", **both)
+    if kind not in wholes:
+        wholes[kind] = done(tmp_path / "whole", **both)
+    whole_run = wholes[kind]
     monkeypatch.setattr(checkpoints.Checkpoint, "due", property(lambda self: True))
     run, config = a_run(tmp_path / "killed", **both)
 

@@ -132,21 +132,29 @@ def test_evolution_ages_out_the_oldest_even_when_it_is_the_best(monkeypatch):
     assert set(parents[:8]) <= set(first) and not set(parents[10:]) & set(first)
 
 
-def test_evolution_takes_the_best_of_its_tournament():
-    """With a tournament of many draws it is the best of the population."""
+def test_evolution_takes_the_best_of_its_tournament(monkeypatch):
+    """With a tournament of many draws each parent is the best of its population, with one draw it is any."""
     values = np.random.default_rng(6).normal(size=SIZE)
+    born: list[int] = []
     parents: list[int] = []
 
-    def search(tournament: int) -> float:
-        parents.clear()
-        rng = np.random.default_rng(7)
-        best, _ = regularised_evolution(
-            values, np.ones(SIZE), config(budget=60.0, tournament=tournament), rng
-        )
-        return values[best]
+    def spy(arch: int, rng: np.random.Generator) -> int:
+        parents.append(arch)
+        born.append(query_search_mutate(arch, rng))
+        return born[-1]
 
-    first = max(values[np.random.default_rng(7).integers(SIZE, size=10)])
-    assert search(100) >= first and search(1) >= first
+    query_search_mutate = query_search.mutate
+    monkeypatch.setattr(query_search, "mutate", spy)
+
+    def best_of_ten(tournament: int) -> list[bool]:
+        born[:] = [int(arch) for arch in np.random.default_rng(7).integers(SIZE, size=10)]
+        parents.clear()
+        asked = config(budget=60.0, tournament=tournament)
+        regularised_evolution(values, np.ones(SIZE), asked, np.random.default_rng(7))
+        assert len(parents) == 50
+        return [parent == max(born[i : i + 10], key=values.__getitem__) for i, parent in enumerate(parents)]
+
+    assert all(best_of_ten(100)) and not all(best_of_ten(1))
 
 
 def test_evolution_beats_random_search_on_a_smooth_table():

@@ -127,8 +127,10 @@ def test_every_super_network_validates_in_an_order_of_its_own(tmp_path):
 @pytest.mark.parametrize("when", ["step of training", "fine-tuned architecture"])
 @pytest.mark.parametrize("after", [1, 3, 4])
 @pytest.mark.parametrize("kind", [{}, {"inner_steps": 2, "proximal": 1.0}])
-def test_a_killed_run_goes_on_to_the_same_tables(tmp_path, monkeypatch, when, after, kind):
-    whole = done(tmp_path / "whole", **kind)
+def test_a_killed_run_goes_on_to_the_same_tables(tmp_path, monkeypatch, wholes, when, after, kind):
+    if str(kind) not in wholes:
+        wholes[str(kind)] = done(tmp_path / "whole", **kind)
+    whole = wholes[str(kind)]
     monkeypatch.setattr(checkpoint.Checkpoint, "due", property(lambda self: True))
     run, config = a_run(tmp_path / "killed", **kind)
 
@@ -140,10 +142,8 @@ def test_a_killed_run_goes_on_to_the_same_tables(tmp_path, monkeypatch, when, af
     with pytest.raises(KeyboardInterrupt):
         one_shot.run(run, config)
     again = done(tmp_path / "killed", **kind)
-    for name in TABLES:
-        assert (again.folder / f"{name}.csv").read_bytes() == (whole.folder / f"{name}.csv").read_bytes(), (
-            name
-        )
+    for file in (f"{name}.csv" for name in TABLES):
+        assert (again.folder / file).read_bytes() == (whole.folder / file).read_bytes(), file
     assert metrics(again) == metrics(whole)
     assert not (again.folder / "checkpoint").exists()
 

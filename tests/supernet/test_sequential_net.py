@@ -69,11 +69,10 @@ def plain(made: SuperNetwork, x: Tensor, ops: tuple[int, ...]) -> Tensor:
     return made.head(x)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("kind", "depth"), [(k, d) for k in KINDS for d in (1, 2, 3) if k != "split" or d == 1]
+)
 def test_output_is_the_plain_formula(kind, depth):
-    if kind == "split" and depth > 1:
-        return
     made = network(kind, depth=depth).double()
     for path in paths(12):
         assert torch.allclose(made(images().double(), path), plain(made, images().double(), path[0]))
