@@ -82,7 +82,7 @@ def gaps_of(artefact: Artefact, scale: str, root: Path = ROOT) -> str:
 
 
 def forget_made(artefact: Artefact, layout: Layout) -> None:
-    """Before it is made: what is made in part is not fresh."""
+    """What is made in part is not fresh."""
     _note(artefact.name, layout).unlink(missing_ok=True)
 
 

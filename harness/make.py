@@ -31,12 +31,12 @@ def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
     def write(suffix: str, content: str) -> None:
         write_atomic(artefact_file(layout.results, artefact.name, suffix), content)
 
-    fresh.forget_made(artefact, layout)
     stacked, records = rows.collect(artefact.runs(layout.scale, root), layout, artefact.cells)
     rows.write(stacked, layout.rows(artefact.name))
     filled = cells.fill(artefact, stacked, layout.scale, root)
     csv = cells.to_frame(filled).to_csv(index=False, lineterminator="\n", float_format=_digits)
     write(".cells.csv", csv)
+    fresh.forget_made(artefact, layout)  # until all of it is made of these cells
     frame = read_cells(artefact_file(layout.results, artefact.name, ".cells.csv"))  # all else reads the CSV
     tested = claims.to_frame(claims.judge_claims(artefact, filled, layout.scale))
     write(".claims.csv", tested.to_csv(index=False, lineterminator="\n"))
