@@ -14,8 +14,9 @@ reproduce: .venv/ready
 	snakemake all --config scale=$(SCALE)
 	@echo "open $(CURDIR)/results/$(SCALE)/report/index.html"
 
+# Two processes; a file's tests stay together, as they share what was made for them.
 test: .venv/ready
-	pytest
+	pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/ready
 	ruff check .

@@ -166,7 +166,7 @@ def reduce(rows: Tables, cell: Cell, runs: list[RunSpec], context: Context, wher
     if select.get("pairs"):
         if len({len(column) for column, *_ in arrays}) > 1:
             raise HarnessError(f"{where}: its runs left different numbers of rows: pairs need the same ones")
-        return replace(of_pairs(one, [column for column, *_ in arrays]), architectures=which)
+        return replace(of_pairs(one, [column for column, *_ in arrays], many), architectures=which)
     if _is_population(rows, select, runs):
         return of_population(one, arrays, context.units or 200)
     return replace(of_units(one, arrays, many=many), architectures=which)

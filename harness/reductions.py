@@ -14,8 +14,8 @@ Statistic = tuple[Callable[..., float], Callable[..., np.ndarray] | None]
 # These take the columns that the cell names.
 OVER_UNITS: dict[str, Statistic] = {
     "spearman": (ranking.spearman, resampled.spearman),
-    "kendall": (ranking.kendall, None),
-    "pearson": (ranking.pearson, None),
+    "kendall": (ranking.kendall, resampled.kendall),
+    "pearson": (ranking.pearson, resampled.pearson),
     "partial_spearman": (ranking.partial_spearman, resampled.partial_spearman),
 }
 OVER_PAIRS = ("spearman", "kendall", "pearson")  # how far two runs agree

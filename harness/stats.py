@@ -127,11 +127,11 @@ def of_population(
 ) -> Estimate:
     """The statistic on the whole space, exact where one run is all; `se_per_unit` is how samples scatter."""
     size = _size(runs)
-    rng = np.random.default_rng(seed)
-    scattered = [
-        _mean(statistic, runs, rng.choice(size, size=min(sample, size), replace=False)) for _ in range(draws)
-    ]
-    per_unit = scatter(scattered) * math.sqrt(min(sample, size))
+    per_unit = 0.0
+    if sample < size:  # else every sample is the whole
+        rng = np.random.default_rng(seed)
+        picks = (rng.choice(size, size=sample, replace=False) for _ in range(draws))
+        per_unit = scatter([_mean(statistic, runs, pick) for pick in picks]) * math.sqrt(sample)
     values = [statistic(*arrays) for arrays in runs]
     over_runs = of_runs(values) if len(values) > 1 else exact(values[0])
     return replace(over_runs, units=size, se_per_unit=per_unit)

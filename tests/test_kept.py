@@ -132,8 +132,13 @@ KEPT = [
 
 
 @pytest.mark.parametrize("paper, scale", KEPT)
-def test_accepted_outcomes_follow_from_the_kept_records(paper, scale, tmp_path):
-    """What a reader makes of the records in published/ is what stands beside them."""
+def test_accepted_outcomes_follow_from_the_kept_records(paper, scale, tmp_path, monkeypatch):
+    """What a reader makes of the records in published/ is what stands beside them.
+
+    Cells and claims: that pages and figures are made of cells alone is tested in test_published and
+    test_drawings.
+    """
+    monkeypatch.setattr("harness.make.render_all", lambda *_: None)
     for folder in ("harness", "reproduce", "tables", "figures", "published"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     layout = Layout(scale, tmp_path)

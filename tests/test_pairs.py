@@ -10,6 +10,7 @@ from harness.cells import Filled
 from harness.errors import HarnessError
 from harness.expect import Verdict
 from harness.layout import Layout
+from harness.metrics import resampled
 from harness.metrics.ranking import kendall, pearson
 from harness.pairs import of_pairs
 from harness.stats import of_runs, shared_runs
@@ -65,6 +66,12 @@ def test_two_runs_are_one_pair_without_an_interval_of_runs(reduced):
     assert e.spread_kind == "bootstrap" and e.se_runs == 0 and e.se_units > 0
     alone = reduced(PAIRS, RUNS[:1])
     assert alone.estimate is None and alone.verdict.word == "not run"
+
+
+def test_resamples_of_pairs_all_at_once_are_those_one_by_one():
+    runs = [np.asarray(run, float) for run in RUNS]
+    plain, quick = of_pairs(kendall, runs), of_pairs(kendall, runs, resampled.kendall)
+    assert quick.value == plain.value and quick.se_units == pytest.approx(plain.se_units, rel=1e-10)
 
 
 def test_the_interval_of_a_perfect_agreement_is_nothing():

@@ -4,10 +4,14 @@ A resample is how often it drew each architecture: `counts` has a line per archi
 resample. The results are those of the plain functions on the drawn architectures, but for the last digits.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
+
+from harness.metrics import ranking
+
+PAIRS = 1000  # of more architectures sorting is quicker than all pairs
 
 
 @lru_cache(maxsize=4)
@@ -27,6 +31,26 @@ def scatter(values: Sequence[float]) -> float:
 
 def spearman(counts: np.ndarray, prediction: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return _of_ranks(counts, _ranks(counts, prediction), _ranks(counts, truth))
+
+
+def pearson(counts: np.ndarray, prediction: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    if not (np.isfinite(prediction).all() and np.isfinite(truth).all()):
+        return _one_by_one(ranking.pearson, counts, prediction, truth)
+    a, b = (np.asarray(values, float) - np.mean(values) for values in (prediction, truth))
+    n, sa, sb = counts.sum(axis=0), a @ counts, b @ counts
+    ab, aa, bb = (a * b) @ counts - sa * sb / n, (a * a) @ counts - sa**2 / n, (b * b) @ counts - sb**2 / n
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return ab / np.sqrt(aa * bb)
+
+
+def kendall(counts: np.ndarray, prediction: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Each pair of architectures as often as the resample drew both; equal ones are tied."""
+    if len(truth) > PAIRS:
+        return _one_by_one(ranking.kendall, counts, prediction, truth)
+    a, b = (np.sign(np.greater.outer(v, v) * 1.0 - np.less.outer(v, v)) for v in (prediction, truth))
+    ab, aa, bb = (np.einsum("ij,ij->j", counts, signs @ counts) for signs in (a * b, a * a, b * b))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return ab / np.sqrt(aa * bb)
 
 
 def partial_spearman(
@@ -61,6 +85,12 @@ def improvement(
         return np.zeros(counts.shape[1])
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(span > 0, (mean - every) / span, np.nan)
+
+
+def _one_by_one(statistic: Callable[..., float], counts: np.ndarray, *columns: np.ndarray) -> np.ndarray:
+    every = np.arange(len(counts))
+    picks = (np.repeat(every, times) for times in counts.T.astype(int))
+    return np.array([statistic(*(np.asarray(column)[pick] for column in columns)) for pick in picks])
 
 
 def _groups(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

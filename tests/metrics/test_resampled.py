@@ -34,7 +34,9 @@ def test_resamples_are_those_of_the_plain_bootstrap():
 
 
 @pytest.mark.parametrize("kind", ["plain", "ties", "diverged"])
-@pytest.mark.parametrize("name", ["spearman", "partial_spearman", "top_k", "improvement"])
+@pytest.mark.parametrize(
+    "name", ["spearman", "kendall", "pearson", "partial_spearman", "top_k", "improvement"]
+)
 def test_the_same_as_one_by_one(name, kind):
     for seed in range(5):
         prediction, truth, held = made(seed, kind)
@@ -42,13 +44,15 @@ def test_the_same_as_one_by_one(name, kind):
         more = (7,) if name in ("top_k", "improvement") else ()
         found = getattr(resampled, name)(resampled.drawn(UNITS, DRAWS, 0), *columns, *more)
         plain = getattr(ranking, name)
-        known = [plain(*(column[pick] for column in columns), *more) for pick in picks()]
+        with np.errstate(invalid="ignore"):  # Pearson's of what is infinite
+            known = [plain(*(column[pick] for column in columns), *more) for pick in picks()]
         np.testing.assert_allclose(found, known, rtol=1e-12, atol=1e-13)
 
 
 def test_a_constant_side_has_no_correlation():
     counts, varied = resampled.drawn(UNITS, DRAWS, 0), np.arange(UNITS)
-    assert np.isnan(resampled.spearman(counts, np.ones(UNITS), varied)).all()
+    for correlation in (resampled.spearman, resampled.kendall, resampled.pearson):
+        assert np.isnan(correlation(counts, np.ones(UNITS), varied)).all()
     assert np.isnan(resampled.partial_spearman(counts, varied, -varied, np.ones(UNITS))).all()
 
 
@@ -66,3 +70,11 @@ def test_improvement_of_a_constant_truth_is_none_and_without_pruning_zero():
     assert (resampled.improvement(counts, varied, varied, UNITS) == 0).all()
     plain = resampled.improvement(counts, varied, varied, 5, normalised=False)
     np.testing.assert_allclose(plain, resampled.top_k(counts, varied, varied, 5))
+
+
+def test_kendall_of_very_many_is_the_same(monkeypatch):
+    prediction, truth, _ = made(1, "ties")
+    counts = resampled.drawn(UNITS, DRAWS, 0)
+    found = resampled.kendall(counts, prediction, truth)
+    monkeypatch.setattr(resampled, "PAIRS", UNITS - 1)
+    np.testing.assert_allclose(resampled.kendall(counts, prediction, truth), found, rtol=1e-12, atol=1e-13)
