@@ -105,7 +105,8 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     if "drawn" in cell.select:  # of the first run; a drawing shows one, the number beside it is of all
         drawn = str(_single(_frame(rows, cell, runs[:1], where)[cell.select["drawn"]], where))
     verdict, found_by = _excused(cell, estimate, verdict, where), tuple(run.id for run in truths)
-    made_of = names if "empty" in select else rows.left(*_asked(rows, cell, runs))
+    table, only = _asked(rows, cell)
+    made_of = names if "empty" in select else rows.left(table, runs, only)
     return Filled(cell.row, cell.column, estimate, drawn, cell.reported, verdict, made_of, found_by)
 
 
@@ -220,10 +221,9 @@ def _frame(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> pd.Data
 
 def _is_missing(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> bool:
     """Whether no run left such rows, or fewer than `k`; a table, column or text that none has is an error."""
-    table = cell.select.get("table", "metrics")
-    if table not in rows.frames:
+    if cell.select.get("table", "metrics") not in rows.frames:
         return False
-    table, runs, only = _asked(rows, cell, runs)
+    table, only = _asked(rows, cell)
     found = rows.rows(table, runs, only)
     if not found.empty:  # fewer architectures than are to remain
         return bool(cell.select.get("k", 0) > found.groupby("run").size().min())
@@ -234,11 +234,11 @@ def _is_missing(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> bo
     return True
 
 
-def _asked(rows: Tables, cell: Cell, runs: list[RunSpec]) -> tuple[str, list[RunSpec], dict[str, Any]]:
-    """Of which table, which runs and which rows a cell is made."""
+def _asked(rows: Tables, cell: Cell) -> tuple[str, dict[str, Any]]:
+    """Of which table and which rows of it a cell is made."""
     table = cell.select.get("table", "metrics")
     only = cell.select.get("only", {}) if "table" in cell.select else {"name": cell.select.get("metric")}
-    return table, runs, {column: value for column, value in only.items() if column in rows.frames[table]}
+    return table, {column: value for column, value in only.items() if column in rows.frames[table]}
 
 
 def _narrow(rows: Tables, table: str, runs: list[RunSpec], only: dict[str, Any], where: str) -> pd.DataFrame:

@@ -47,7 +47,7 @@ def kendall(counts: np.ndarray, prediction: np.ndarray, truth: np.ndarray) -> np
     """Each pair of architectures as often as the resample drew both; equal ones are tied."""
     if len(truth) > PAIRS:
         return _one_by_one(ranking.kendall, counts, prediction, truth)
-    a, b = (np.sign(np.greater.outer(v, v) * 1.0 - np.less.outer(v, v)) for v in (prediction, truth))
+    a, b = (np.greater.outer(v, v) * 1.0 - np.less.outer(v, v) for v in (prediction, truth))
     ab, aa, bb = (np.einsum("ij,ij->j", counts, signs @ counts) for signs in (a * b, a * a, b * b))
     with np.errstate(invalid="ignore", divide="ignore"):
         return ab / np.sqrt(aa * bb)
