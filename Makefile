@@ -14,7 +14,8 @@ reproduce: .venv/ready
 	snakemake all --config scale=$(SCALE)
 	@echo "open $(CURDIR)/results/$(SCALE)/report/index.html"
 
-# Two processes; a file's tests stay together, as they share what was made for them.
+# A file's tests stay together, as they share what was made for them. Files in their order: by their number of tests
+# the longest, which kill campaigns, would be the last ones.
 test: .venv/ready
 	pytest -n 2 --dist loadfile --no-loadscope-reorder
 

@@ -60,9 +60,16 @@ def is_asked_for(words: Sequence[str] | None = None) -> bool:
         "--detailed",
         "--dag",
         "--rulegraph",
+        "--filegraph",
+        "--d3dag",
+        "--unlock",
+        "--cleanup-metadata",
+        "--report",
+        "--print-",
+        "--version",
+        "--help",
+        "-h",
     )
-    looks += ("--filegraph", "--d3dag", "--unlock", "--cleanup-metadata", "--report", "--print-", "--version")
-    looks += ("--help", "-h")
     return not any(word.startswith(looks) for word in (sys.argv[1:] if words is None else words))
 
 

@@ -70,8 +70,7 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     if not runs:
         gone = absence(cell, artefact.paper, scale, root)
         return Filled(cell.row, cell.column, None, "", cell.reported, Verdict(gone.verdict, gone.reason), ())
-    names, truths = tuple(run.id for run in runs), truth_runs(cell, artefact.paper, scale, root)
-    select = cell.select
+    select, truths = cell.select, truth_runs(cell, artefact.paper, scale, root)
     where = f"{artefact.name}: {cell.row} / {cell.column}"
     if "missing" in select and _is_missing(rows, cell, runs, where):
         verdict = Verdict("not run", select["missing"])
@@ -88,9 +87,8 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     if select.get("reduce") == "text":
         text = str(_single(_frame(rows, cell, runs, where)[select["of"]], where))
         verdict = judge_text(text, cell.reported) if cell.reported else Verdict("")
-        return Filled(
-            cell.row, cell.column, None, text, cell.reported, _excused(cell, text, verdict, where), names
-        )
+        verdict, made_of = _excused(cell, text, verdict, where), rows.left(*_asked(rows, cell), runs)
+        return Filled(cell.row, cell.column, None, text, cell.reported, verdict, made_of)
     estimate = reduce(rows, cell, runs, context, where)
     verdict = Verdict("")
     if cell.reported is not None:
@@ -105,8 +103,7 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     if "drawn" in cell.select:  # of the first run; a drawing shows one, the number beside it is of all
         drawn = str(_single(_frame(rows, cell, runs[:1], where)[cell.select["drawn"]], where))
     verdict, found_by = _excused(cell, estimate, verdict, where), tuple(run.id for run in truths)
-    table, only = _asked(rows, cell)
-    made_of = names if "empty" in select else rows.left(table, runs, only)
+    made_of = rows.left(*_asked(rows, cell), runs)
     return Filled(cell.row, cell.column, estimate, drawn, cell.reported, verdict, made_of, found_by)
 
 
@@ -158,8 +155,6 @@ def reduce(rows: Tables, cell: Cell, runs: list[RunSpec], context: Context, wher
         return exact(_single(pd.Series([column.sum() for column, *_ in arrays]), where))
     if kind == "mean":  # of the runs' means; the repeats of a single run stand for runs
         means = [column.mean() for column, *_ in arrays]
-        if "empty" in select:
-            means += [select["empty"]] * (len(runs) - len(means))
         if len(means) > 1:
             return of_runs(means)
         return exact(means[0]) if _is_population(rows, select, runs) else of_runs(arrays[0][0])
@@ -167,7 +162,7 @@ def reduce(rows: Tables, cell: Cell, runs: list[RunSpec], context: Context, wher
     if select.get("pairs"):
         if len({len(column) for column, *_ in arrays}) > 1:
             raise HarnessError(f"{where}: its runs left different numbers of rows: pairs need the same ones")
-        return replace(of_pairs(one, [column for column, *_ in arrays], many), architectures=which)
+        return replace(of_pairs(one, many, [column for column, *_ in arrays]), architectures=which)
     if _is_population(rows, select, runs):
         return of_population(one, arrays, context.units or 200)
     return replace(of_units(one, arrays, many=many), architectures=which)

@@ -76,9 +76,18 @@ def is_there(spec: RunSpec, layout: Layout, tables: bool = False) -> bool:
     return not why_stale(spec, record, layout)
 
 
-def gaps_of(artefact: Artefact, scale: str, root: Path = ROOT) -> str:
-    """What experiments.yaml says of an artefact that no record holds: why cells have no run, what differs."""
-    return _hash(repr((artefact.differs(scale), artefact.absences(scale, root))))
+def decided_by(artefact: Artefact, scale: str, root: Path = ROOT) -> dict[str, str]:
+    """What besides its YAML and its records decides an artefact.
+
+    Of experiments.yaml that is what no record holds: why cells have no run, and what differs.
+    """
+    found = {
+        "experiments": _hash(repr((artefact.differs(scale), artefact.absences(scale, root)))),
+        "code": code_id("harness.make"),
+    }
+    if artefact.kind == "figure":
+        found["drawing"] = drawing_id(artefact.drawing)
+    return found
 
 
 def forget_made(artefact: Artefact, layout: Layout) -> None:
@@ -120,15 +129,8 @@ def _note(name: str, layout: Layout) -> Path:
 def _sources(
     artefact: Artefact, records: dict[str, dict[str, Any]], scale: str, root: Path
 ) -> dict[str, str]:
-    sources = {
-        "YAML": sha256_of(artefact.path),
-        "records": _hash("\n".join(f"{run} {record['digest']}" for run, record in sorted(records.items()))),
-        "experiments": gaps_of(artefact, scale, root),
-        "code": code_id("harness.make"),
-    }
-    if artefact.kind == "figure":
-        sources["drawing"] = drawing_id(artefact.drawing)
-    return sources
+    runs = "\n".join(f"{run} {record['digest']}" for run, record in sorted(records.items()))
+    return {"YAML": sha256_of(artefact.path), "records": _hash(runs), **decided_by(artefact, scale, root)}
 
 
 def _hash(text: str) -> str:

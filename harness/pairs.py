@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import combinations
+from functools import partial
 
 import numpy as np
 
@@ -10,10 +10,8 @@ from harness.metrics.consistency import Statistic, between_pairs, pseudo_values
 from harness.stats import Estimate, of_runs, of_units
 
 
-def of_pairs(
-    statistic: Statistic, runs: Sequence[np.ndarray], many: Callable[..., np.ndarray] | None = None
-) -> Estimate:
-    """Averaged over all pairs; runs by jackknife (from three on), architectures by bootstrap.
+def of_pairs(statistic: Statistic, many: Callable[..., np.ndarray], runs: Sequence[np.ndarray]) -> Estimate:
+    """Averaged over all pairs; runs by jackknife (from three on), architectures by bootstrap, `many` at once.
 
     The printed spread is the sample standard deviation over pairs.
     """
@@ -22,10 +20,9 @@ def of_pairs(
         return float(np.mean(between_pairs(statistic, columns)))
 
     def all_at_once(counts: np.ndarray, *columns: np.ndarray) -> np.ndarray:
-        return np.mean([many(counts, a, b) for a, b in combinations(columns, 2)], axis=0)
+        return np.mean(between_pairs(partial(many, counts), columns), axis=0)
 
-    resampled = all_at_once if many else None
-    units = replace(of_units(mean_over_pairs, [tuple(runs)], many=resampled), n=len(runs))
+    units = replace(of_units(mean_over_pairs, [tuple(runs)], many=all_at_once), n=len(runs))
     values = between_pairs(statistic, runs)
     if len(runs) < 3:
         return units

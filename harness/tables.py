@@ -22,7 +22,7 @@ class Tables:
         found = self._found(table, runs, only).values()
         return self.frames[table].take(np.sort(np.concatenate([*found, np.empty(0, int)])))
 
-    def left(self, table: str, runs: Sequence[RunSpec], only: dict[str, Any]) -> tuple[str, ...]:
+    def left(self, table: str, only: dict[str, Any], runs: Sequence[RunSpec]) -> tuple[str, ...]:
         """The names of those of these runs that left such rows."""
         return tuple(self._found(table, runs, only))
 

@@ -258,10 +258,12 @@ def test_on_a_terminal_it_redraws_one_line(display, monkeypatch):
     wait = display.stopped.wait
     monkeypatch.setattr(display.stopped, "wait", lambda _seconds: wait(0.02))
     display.start(dag(display))
-    time.sleep(0.3)
+    end = time.monotonic() + 20
+    while display.stream.getvalue().count("\r\033[K") < 4 and time.monotonic() < end:
+        time.sleep(0.02)
     display.stop()
     drawn = display.stream.getvalue().split("\r\033[K")[1:]
-    assert len(drawn) >= 4 and all(len(line.rstrip("\n")) <= 39 for line in drawn)
+    assert len(drawn) >= 5 and all(len(line.rstrip("\n")) <= 39 for line in drawn)
     assert display.stream.getvalue().count("\n") == 1  # the last one
     assert not display.thread.is_alive()
 

@@ -256,10 +256,11 @@ def test_a_number_is_of_the_runs_that_left_such_rows(reduced):
         table(bin=[1, 2], share=[0.8, 0.2]),
         table(bin=[1], share=[1]),
     ]
-    select = "table: values, only: {bin: 2}, of: share, missing: nothing fell into it"
-    found = reduced(select, tables)
+    found = reduced("table: values, only: {bin: 2}, of: share, missing: nothing fell into it", tables)
     assert found.runs == tuple(SEEDS[:2])
     assert (found.estimate.n, found.estimate.value) == (2, pytest.approx(0.35))
-    counted = reduced(f"{select}, empty: 0", tables)
-    assert counted.runs == tuple(SEEDS)
-    assert (counted.estimate.n, counted.estimate.value) == (3, pytest.approx(0.7 / 3))
+    tables = [table(bin=[1, 2], name=["a", "b"]), table(bin=[1], name=["a"]), table(bin=[2], name=["b"])]
+    assert reduced("table: values, only: {bin: 2}, of: name, reduce: text", tables).runs == (
+        SEEDS[0],
+        SEEDS[2],
+    )

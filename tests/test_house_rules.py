@@ -96,6 +96,13 @@ def test_no_module_is_imported_by_a_computed_name():
     assert guilty <= allowed
 
 
+def test_no_test_records_a_property():
+    """The tests run in two processes, and a number of numpy's in a property ends both without a reason."""
+    calls = re.compile(r"\brecord_(?:property|testsuite_property|xml_attribute)\(")
+    guilty = [name_of(p) for p in files(".py", below="tests") if calls.search(p.read_text(encoding="utf-8"))]
+    assert not guilty
+
+
 def test_nothing_imports_torchvision():
     """No CPU build of it fits this torch."""
     guilty = [

@@ -11,9 +11,10 @@ from harness.errors import HarnessError
 from harness.expect import Verdict
 from harness.layout import Layout
 from harness.metrics import resampled
+from harness.metrics.consistency import between_pairs
 from harness.metrics.ranking import kendall, pearson
 from harness.pairs import of_pairs
-from harness.stats import of_runs, shared_runs
+from harness.stats import of_runs, of_units, shared_runs
 
 HEAD = tiny.TABLE[: tiny.TABLE.index("cells:")]
 RNG = np.random.default_rng(0)
@@ -70,12 +71,13 @@ def test_two_runs_are_one_pair_without_an_interval_of_runs(reduced):
 
 def test_resamples_of_pairs_all_at_once_are_those_one_by_one():
     runs = [np.asarray(run, float) for run in RUNS]
-    plain, quick = of_pairs(kendall, runs), of_pairs(kendall, runs, resampled.kendall)
+    plain = of_units(lambda *columns: np.mean(between_pairs(kendall, columns)), [tuple(runs)])
+    quick = of_pairs(kendall, resampled.kendall, runs)
     assert quick.value == plain.value and quick.se_units == pytest.approx(plain.se_units, rel=1e-10)
 
 
 def test_the_interval_of_a_perfect_agreement_is_nothing():
-    e = of_pairs(pearson, [TRUTH] * 3)
+    e = of_pairs(pearson, resampled.pearson, [TRUTH] * 3)
     assert e.value == pytest.approx(1) and e.half_width == pytest.approx(0, abs=1e-9)
 
 

@@ -111,21 +111,6 @@ def test_a_drawing_that_does_not_find_its_cells(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("target", "said"),
-    [
-        ("mini_tabel_1", "target 'mini_tabel_1' does not exist: did you mean 'mini_table_1'?"),
-        ("mini/table_1", "target 'mini/table_1' does not exist: did you mean 'mini_table_1'?"),
-        (
-            "results/cpu/report/index.html",
-            "results/cpu/report/index.html is of scale cpu, not smoke: add --config scale=cpu",
-        ),
-    ],
-)
-def test_an_unknown_target(target, said):
-    assert campaign.unknown_target(target, ["all", "mini_table_1"], "smoke") == said
-
-
-@pytest.mark.parametrize(
     ("config", "said"),
     [
         ({"scale": "cpu", "scal": "cpu"}, "--config scal=… does not exist: did you mean 'scale'?"),

@@ -67,6 +67,17 @@ def whole(tmp_path_factory) -> Path:
     return root
 
 
+def test_jobs_of_a_campaign_are_forks_of_a_process_that_has_loaded_torch(tmp_path):
+    """Once each started alone: Snakemake's script calls its Python `python3`, the jobs call it `python`."""
+    module = tiny.MODULE.replace(
+        "    run.progress(", '    import sys\n    print("loaded", "torch" in sys.modules)\n    run.progress('
+    )
+    root = tiny.checkout(tmp_path, EXPERIMENTS=SMALL, MODULE=module)
+    campaign(root, NAS_WARM="")
+    logs = [root / "results/smoke/log/runs" / f"{run}.log" for run in [*HIGH, *LOW]]
+    assert ["loaded True" in log.read_text() for log in logs] == [True] * 4
+
+
 def test_the_display_counts_what_this_command_needs(whole, tmp_path):
     """One run of the project's four is asked for; its old record is none that this command made."""
     told = campaign(
@@ -79,12 +90,8 @@ def test_the_display_counts_what_this_command_needs(whole, tmp_path):
 
 @pytest.mark.parametrize("warm", ["off", ""], ids=["alone", "forked"])
 def test_an_interrupt_is_clean_and_the_same_command_goes_on(tmp_path, warm):
-    """Ctrl-C reaches every process of the command; one run is done, one waits for a file.
-
-    Forks are of a process that has loaded torch. Once each job started alone: Snakemake's script calls its
-    Python `python3`, the jobs call it `python`.
-    """
-    wait = "    import pathlib, sys, time\n    print('begun', 'torch' in sys.modules, flush=True)\n"
+    """Ctrl-C reaches every process of the command; one run is done, one waits for a file."""
+    wait = "    import pathlib, time\n    print('begun', flush=True)\n"
     wait += "    while config.shift and not pathlib.Path('go').exists():\n"
     slow = tiny.MODULE.replace("    truth = run", f"{wait}        time.sleep(0.05)\n    truth = run", 1)
     root = tiny.checkout(tmp_path, EXPERIMENTS=SMALL, MODULE=slow)
@@ -100,7 +107,6 @@ def test_an_interrupt_is_clean_and_the_same_command_goes_on(tmp_path, warm):
     with pytest.raises(ProcessLookupError):
         os.killpg(started.pid, 0)  # none of its processes is left
     assert not any(record(root, run).exists() for run in HIGH)
-    assert f"begun {warm == ''}" in "".join(log.read_text() for log in waiting if log.exists())
     (root / "go").touch()
     assert "4/4 runs, complete" in campaign(root, NAS_WARM=warm)
 
@@ -160,10 +166,17 @@ def files(root: Path) -> dict[str, bytes]:
     return {p.relative_to(tables).as_posix(): p.read_bytes() for p in tables.rglob("*.*")}
 
 
-def test_a_target_that_does_not_exist_is_one_sentence(whole):
-    told = campaign(whole, "mini/table_1", code=1)
-    said = "snakemake: target 'mini/table_1' does not exist: did you mean 'mini_table_1'?"
-    assert told.splitlines()[-1].startswith(said)
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("mini_tabel_1", "target 'mini_tabel_1' does not exist: did you mean 'mini_table_1'?"),
+        ("mini/table_1", "target 'mini/table_1' does not exist: did you mean 'mini_table_1'?"),
+        ("results/cpu/report/index.html", "results/cpu/report/index.html is of scale cpu, not smoke: add "),
+    ],
+)
+def test_a_target_that_does_not_exist_is_one_sentence(whole, target, said):
+    told = campaign(whole, target, code=1)
+    assert told.splitlines()[-1].startswith(f"snakemake: {said}")
     assert "MissingRuleException" not in told
 
 

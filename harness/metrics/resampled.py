@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.metrics import ranking
 
-PAIRS = 1000  # of more architectures sorting is quicker than all pairs
+PAIRS = 1000  # of more architectures sorting is quicker than all pairs: benchmarks/bench_cells.py
 
 
 @lru_cache(maxsize=4)
@@ -34,6 +34,7 @@ def spearman(counts: np.ndarray, prediction: np.ndarray, truth: np.ndarray) -> n
 
 
 def pearson(counts: np.ndarray, prediction: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    # A score of minus infinity spoils the resamples that drew it, and through a sum it would spoil all.
     if not (np.isfinite(prediction).all() and np.isfinite(truth).all()):
         return _one_by_one(ranking.pearson, counts, prediction, truth)
     a, b = (np.asarray(values, float) - np.mean(values) for values in (prediction, truth))

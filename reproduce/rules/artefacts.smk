@@ -7,7 +7,7 @@ for _artefact in ARTEFACTS.values():
             f"make_{_artefact.target}"
         input:
             runs_of(_artefact),
-            spec_and_drawing(_artefact),
+            str(_artefact.path.relative_to(LAYOUT.root)),
         output:
             files_of(_artefact),
         log:
@@ -17,9 +17,7 @@ for _artefact in ARTEFACTS.values():
         params:
             scale=SCALE,
             artefact=_artefact.name,
-            code=code_id("harness.make"),
-            drawing=drawing_of(_artefact),
-            gaps=gaps_of(_artefact, SCALE),
+            sources=decided_by(_artefact, SCALE),
         shell:
             "python -m harness make {params.artefact} --scale {params.scale} > {log} 2>&1"
 

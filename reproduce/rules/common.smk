@@ -1,8 +1,8 @@
 """What the rules share: which files belong to an artefact, which run a wildcard names."""
 
-from harness.code_id import code_id, drawing_id
+from harness.code_id import code_id
 from harness.experiments import canonical
-from harness.fresh import gaps_of, inputs_of
+from harness.fresh import decided_by, inputs_of
 from harness.make import outputs
 
 
@@ -35,16 +35,3 @@ EVERYTHING = [
 def files_of_paper(wildcards):
     mine = [a for a in ARTEFACTS.values() if a.paper == wildcards.paper]
     return [file for artefact in mine for file in files_of(artefact)]
-
-
-def spec_and_drawing(artefact):
-    """The YAML of an artefact, and for a figure the module that draws it."""
-    sources = [artefact.path] + (
-        [artefact.drawing] if artefact.kind == "figure" else []
-    )
-    return [str(path.relative_to(LAYOUT.root)) for path in sources]
-
-
-def drawing_of(artefact):
-    """What a figure is drawn by: its module and what that imports."""
-    return drawing_id(artefact.drawing) if artefact.kind == "figure" else ""

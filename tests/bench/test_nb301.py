@@ -184,7 +184,7 @@ def test_identity_says_that_it_is_a_predicted_validation_accuracy(onnx):
         truth("darts", "Genotype()", "cifar10", 98, "val", "mean", source="nb301-onnx")
 
 
-def test_rank_correlation_with_the_official_predictions(onnx, record_property):
+def test_rank_correlation_with_the_official_predictions(onnx):
     """Against 500 noisy official predictions: .905 Spearman, .739 Kendall, 1.3 points above."""
     from scipy.stats import kendalltau, spearmanr
 
@@ -195,9 +195,6 @@ def test_rank_correlation_with_the_official_predictions(onnx, record_property):
     ours = truths("darts", archs, "cifar10", 98, "val", "mean", source="nb301-onnx").values
     params = np.array([one["params"] for one in reference.values()])
     rho, tau = spearmanr(ours, official)[0], kendalltau(ours, official)[0]
-    record_property("spearman", rho)
-    record_property("kendall", tau)
-    record_property("spearman of the number of parameters", spearmanr(params, official)[0])
     assert 0.88 < rho < 0.93 and 0.71 < tau < 0.77
     assert rho > spearmanr(params, official)[0] + 0.05
     assert 1.0 < np.mean(ours - official) < 1.6  # a constant offset: never mix the two sources

@@ -140,10 +140,10 @@ def test_evolution_takes_the_best_of_its_tournament(monkeypatch):
 
     def spy(arch: int, rng: np.random.Generator) -> int:
         parents.append(arch)
-        born.append(query_search_mutate(arch, rng))
+        born.append(mutate(arch, rng))
         return born[-1]
 
-    query_search_mutate = query_search.mutate
+    mutate = query_search.mutate
     monkeypatch.setattr(query_search, "mutate", spy)
 
     def best_of_ten(tournament: int) -> list[bool]:
