@@ -1,6 +1,8 @@
 """Today's cells and verdicts against the accepted ones in published/: red when something changed."""
 
 import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +54,22 @@ def compare(layout: Layout, root: Path = ROOT) -> list[Change]:
                 Change(name, "", "was accepted and is no artefact of the project any more", f"git rm {files}")
             )
     return changes
+
+
+def lines(changes: Sequence[Change]) -> Iterator[str]:
+    """A line per change; what befell more than three whole artefacts alike is one line."""
+    alike = Counter(change.what for change in changes if not change.place)
+    told = set()
+    for change in changes:
+        others = alike[change.what] - 1
+        if change.place or others < 3:
+            yield str(change)
+        elif change.what not in told:
+            told.add(change.what)
+            look, target = change.look, change.artefact.replace("/", "_")
+            if look.startswith(("snakemake", "python -m harness accept")):  # both take all as well
+                look = look.replace(target, "all").replace(f" {change.artefact}", "")
+            yield f"{change.artefact} and {others} more artefacts: each {change.what}. Look closer: {look}"
 
 
 def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[Change]:

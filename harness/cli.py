@@ -179,13 +179,13 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from harness.check import compare, require_made
+    from harness.check import compare, lines, require_made
 
     layout = Layout(options.scale)
     require_made(layout)
     changes = compare(layout)
-    for change in changes:
-        print(f"changed: {change}", file=sys.stderr)
+    for line in lines(changes):
+        print(f"changed: {line}", file=sys.stderr)
     if not changes:
         print(f"check: every accepted number and verdict of scale {options.scale} still stands")
     return 1 if changes else 0

@@ -149,6 +149,28 @@ def test_nothing_made_and_nothing_accepted_is_red(tmp_path):
     assert str(change) == said
 
 
+def test_a_cause_that_many_artefacts_share_is_one_line():
+    """An edit of the code that makes tables was told in fifty lines."""
+    what = "was made before its code changed"
+    stale = [
+        check.Change(f"gold/table_{i}", "", what, f"snakemake gold_table_{i} --config x") for i in range(5)
+    ]
+    number = check.Change(
+        "gold/table_1", "a / b", "value was 1 and is 2", "python -m harness find gold/table_1"
+    )
+    assert list(check.lines([*stale[:2], number, *stale[2:]])) == [
+        f"gold/table_0 and 4 more artefacts: each {what}. Look closer: snakemake all --config x",
+        str(number),
+    ]
+    assert list(check.lines(stale[:3])) == [str(change) for change in stale[:3]]
+    never = [
+        check.Change(f"g/t_{i}", "", "was never accepted", f"python -m harness accept g/t_{i} --reason …")
+        for i in range(4)
+    ]
+    (line,) = check.lines(never)
+    assert line.endswith("each was never accepted. Look closer: python -m harness accept --reason …")
+
+
 def test_what_this_scale_was_never_asked_of_is_no_change(tmp_path):
     layout = accepted(tmp_path)
     (table,) = (layout.root / "tables").glob("*/table_1.yaml")
