@@ -24,7 +24,14 @@ def judge_claims(
     """Each claim of the artefact's YAML with its verdict."""
     by_seed = artefact.data.get("paired_by_seed", False)
     cells = {(f.row, f.column): _of_its_runs(f, by_seed) for f in filled if f.estimate}
-    return [(claim, _test(claim, cells, scale)) for claim in artefact.data.get("claims", [])]
+    return [(claim, judge_one(claim, cells, scale)) for claim in artefact.data.get("claims", [])]
+
+
+def compared(claim: dict[str, Any]) -> Iterator[set[tuple[str, str]]]:
+    """The cells that each part of a claim compares with each other."""
+    for test in claim["tests"]:
+        for _, group in _parts(test, alone=True):
+            yield set(map(_key, _asked(group)))
 
 
 def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
@@ -38,7 +45,7 @@ def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
     return replace(cell.estimate, runs=runs)
 
 
-def _test(claim: dict[str, Any], cells: Estimates, scale: str) -> Verdict:
+def judge_one(claim: dict[str, Any], cells: Estimates, scale: str) -> Verdict:
     if later := waits(claim, scale):
         return Verdict("not comparable", later)
     alone = len(claim["tests"]) == 1
@@ -68,11 +75,14 @@ def _names(test: dict[str, Any], alone: bool) -> list[str]:
     return [f"{', '.join(map(str, words))}: " for words in product(*test["each"].values())]
 
 
+def _asked(several: list[dict[str, Any]]) -> list[list[Any]]:
+    sides = [side for one in several for side in (one.get("left"), one.get("right"))]
+    return [point for side in [*sides, *over(several)] for point in points(side)]
+
+
 def _judge(several: list[dict[str, Any]], cells: Estimates, parts: int) -> Verdict:
     test = several[0]
-    sides = [side for one in several for side in (one.get("left"), one.get("right"))]
-    asked = [point for side in [*sides, *over(several)] for point in points(side)]
-    missing = [" / ".join(map(str, point)) for point in asked if _key(point) not in cells]
+    missing = [" / ".join(map(str, point)) for point in _asked(several) if _key(point) not in cells]
     if missing:
         return Verdict("not run", f"{missing[0]} has no number at this scale")
     if "trend" in test:

@@ -1,7 +1,8 @@
 """Other words for what was accepted: files written anew from its cells, where the runs are elsewhere.
 
 A caption or the text of a claim may change after a campaign of days. Numbers and verdicts stay as they were
-accepted, and only where today's YAML asks for the same cells by the same tests.
+accepted, and only where today's YAML asks for the same cells. Another test of a claim is judged where the
+cells tell all that it takes.
 """
 
 import json
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import cellfile, claims, judged, reproduced
+from harness import cellfile, claims, judged, rejudge, reproduced
 from harness.accept import REMADE, require_reason
 from harness.artefacts import Artefact
 from harness.errors import HarnessError
@@ -54,8 +55,8 @@ def _reword(artefact: Artefact, layout: Layout, reason: str) -> Path | None:
     noted = cellfile.provenance(told)
     if noted.get("cells") != judged.of_cells(artefact):
         raise _other(artefact, layout, "other cells or printed numbers")
-    tested = _same_verdicts(artefact, layout, cellfile.claims(stated), noted.get("claims", {}))
-    cellfile.cells(cells)  # it is whole
+    accepted = cellfile.cells(cells)
+    tested, again = _verdicts(artefact, layout, accepted, cellfile.claims(stated), noted.get("claims", {}))
     frame = cellfile.read_cells(cells)
     with tempfile.TemporaryDirectory() as folder:
         render_all(artefact, layout.scale, frame, noted["runs"], Path(folder))
@@ -72,29 +73,39 @@ def _reword(artefact: Artefact, layout: Layout, reason: str) -> Path | None:
     for path, content in files.items():
         write_atomic(path, content)
     noted["claims"] = tests
-    noted.setdefault("reworded", []).append({"at": now(), "reason": reason})
+    entry = {"at": now(), "reason": reason} | ({"judged by cells": again} if again else {})
+    noted.setdefault("reworded", []).append(entry)
     write_atomic(told, json.dumps(noted, indent=1) + "\n")
     return told
 
 
-def _same_verdicts(
-    artefact: Artefact, layout: Layout, stated: list[dict[str, str]], tests: dict[str, str]
-) -> list[tuple[dict[str, Any], Verdict]]:
-    """Each claim of today with the verdict that its tests were accepted with, whatever it was called then."""
+def _verdicts(
+    artefact: Artefact,
+    layout: Layout,
+    accepted: list[dict[str, Any]],
+    stated: list[dict[str, str]],
+    tests: dict[str, str],
+) -> tuple[list[tuple[dict[str, Any], Verdict]], list[str]]:
+    """Each claim of today with its verdict, and the names of those that were accepted by another test."""
     by_id = {claim["id"]: claim for claim in stated if claim["id"] in tests}
     by_test = {tests[name]: claim for name, claim in by_id.items()}
-    today, found = judged.of_claims(artefact, layout.scale), []
+    today, found, again = judged.of_claims(artefact, layout.scale), [], []
     for claim in artefact.data.get("claims", []):
         later, name = judged.waits(claim, layout.scale), claim["id"]
         verdict = Verdict("not comparable", later)
         if not later:
             same = tests.get(name) == today[name]
-            accepted = by_id[name] if same else by_test.get(today[name])
-            if accepted is None:
+            before = by_id[name] if same else by_test.get(today[name])  # whatever it was called then
+            if before:
+                verdict = Verdict(before["verdict"], before["reason"])
+            else:
+                by_seed = artefact.data.get("paired_by_seed", False)
+                verdict = rejudge.by_cells(claim, accepted, layout.scale, by_seed)
+                again.append(name)
+            if verdict is None:
                 raise _other(artefact, layout, f"other tests of claim {name}")
-            verdict = Verdict(accepted["verdict"], accepted["reason"])
         found.append((claim, verdict))
-    return found
+    return found, again
 
 
 def _other(artefact: Artefact, layout: Layout, what: str) -> HarnessError:

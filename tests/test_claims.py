@@ -270,7 +270,9 @@ def test_numbers_of_the_same_runs_are_compared_run_by_run():
             Filled("full", "c", full, "", None, Verdict(""), runs),
             Filled("pruned", "c", pruned, "", None, Verdict(""), other_runs),
         ]
-        return claims._test(claim, {(f.row, f.column): claims._of_its_runs(f) for f in filled}, "smoke").word
+        return claims.judge_one(
+            claim, {(f.row, f.column): claims._of_its_runs(f) for f in filled}, "smoke"
+        ).word
 
     assert verdict(runs) == "agrees"
     assert verdict(tuple(run.replace("/m/", "/n/") for run in runs)) == "unclear"

@@ -108,7 +108,7 @@ def test_two_methods_whose_seeds_share_streams_are_compared_seed_by_seed(by_seed
     ]
     of_its_runs = {(f.row, f.column): claims._of_its_runs(f, by_seed) for f in filled}
     claim = {"tests": [{"left": ["other", "c"], "relation": ">", "right": ["plain", "c"]}]}
-    assert claims._test(claim, of_its_runs, "smoke").word == word
+    assert claims.judge_one(claim, of_its_runs, "smoke").word == word
 
 
 def test_a_number_keeps_the_seeds_of_its_runs():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness import artefacts, cellfile, judged, render
+from harness import artefacts, cellfile, judged, rejudge, render
 from harness.cellfile import read_cells
 from harness.files import ROOT
 from harness.layout import SCALES, Layout, artefact_file
@@ -53,3 +53,15 @@ def test_accepted_verdicts_are_those_of_todays_cells_and_tests(artefact, scale):
     stated = cellfile.claims(artefact_file(Layout(scale).published, artefact.name, ".claims.csv"))
     written = artefact.data.get("claims", [])
     assert [(c["id"], c["text"]) for c in stated] == [(c["id"], c["text"]) for c in written]
+
+
+@pytest.mark.parametrize("artefact, scale", ACCEPTED, ids=lambda each: getattr(each, "name", each))
+def test_accepted_verdicts_follow_from_the_accepted_cells_where_these_tell_all_that_it_takes(artefact, scale):
+    if provenance(artefact, scale).get("rule") != judged.RULE:
+        pytest.skip("it was accepted by an earlier rule, and is to be made anew")
+    base, by_seed = Layout(scale).published, artefact.data.get("paired_by_seed", False)
+    cells = cellfile.cells(artefact_file(base, artefact.name, ".cells.csv"))
+    stated = cellfile.claims(artefact_file(base, artefact.name, ".claims.csv"))
+    for claim, accepted in zip(artefact.data.get("claims", []), stated, strict=True):
+        again = rejudge.by_cells(claim, cells, scale, by_seed)
+        assert again is None or again.word == accepted["verdict"], claim["id"]

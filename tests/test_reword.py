@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import tiny
 
-from harness import artefacts, cellfile, judged, reproduced
+from harness import artefacts, cellfile, judged, rejudge, reproduced
 from harness.accept import accept
 from harness.check import compare
 from harness.cli import main
@@ -82,10 +82,11 @@ def test_a_claim_keeps_the_verdict_of_its_test_under_another_name(layout):
     "old, new, what",
     [
         (
-            'left: [high, strong], relation: ">"',
-            'left: [high, weak], relation: ">"',
+            '[{left: [high, strong], relation: ">", right: [low, strong]}]',
+            '[{left: [high, correlation], relation: ">", right: [low, correlation]}]',
             "other tests of claim high-ab",
         ),
+        ("deviations:", "paired_by_seed: true\ndeviations:", "other cells or printed numbers"),
         ('"5.0 (0.2)", weak', '"5.1 (0.2)", weak', "other cells or printed numbers"),
         ("strong, metric: mean}", "weak, metric: mean}", "other cells or printed numbers"),
     ],
@@ -98,14 +99,36 @@ def test_what_decides_a_verdict_is_no_word(layout, old, new, what):
     assert {path: path.read_bytes() for path in files} == files
 
 
-def test_a_claim_that_was_not_tested_then_has_no_verdict_to_keep(tmp_path):
+def test_another_test_is_judged_by_the_cells_as_it_would_be_by_the_runs(layout):
+    """The text of many a claim could not be mended while its runs, of hours, were elsewhere."""
+    tiny.edit(layout.root, YAML, "right: [low, strong]", "right: [low, weak]")
+    assert reword(layout)["reworded"][0]["judged by cells"] == ["high-above-low"]
+    tiny.run_all(layout.root)
+    tiny.make_all(layout.root)
+    assert compare(layout, layout.root) == []
+    made = artefact_file(layout.results, "mini/table_1", ".claims.csv")
+    assert made.read_text() == published(layout, ".claims.csv")
+
+
+def test_what_is_compared_run_by_run_is_not_judged_by_cells(layout):
+    cells = cellfile.cells(artefact_file(layout.published, "mini/table_1", ".cells.csv"))
+    (claim,) = table(layout).data["claims"]
+    assert rejudge.by_cells(claim, cells, "smoke", by_seed=False).word == "agrees"
+    assert rejudge.by_cells(claim, cells, "smoke", by_seed=True) is None
+    for cell in cells:
+        cell["runs"] = cells[0]["runs"]
+    assert rejudge.by_cells(claim, cells, "smoke", by_seed=False) is None
+
+
+def test_a_claim_that_was_not_tested_then_is_judged_by_the_cells(tmp_path):
     tiny.project(tmp_path, TABLE=tiny.TABLE.replace("    tests:", "    from: cpu\n    tests:"))
     tiny.run_all(tmp_path)
     layout = tiny.make_all(tmp_path)
     accept(table(layout), layout, "first numbers", layout.root)
     tiny.edit(layout.root, YAML, "    from: cpu\n", "")
-    with pytest.raises(HarnessError, match="other tests of claim high-above-low"):
-        reword(layout)
+    assert reword(layout)["reworded"][0]["judged by cells"] == ["high-above-low"]
+    (claim,) = cellfile.claims(artefact_file(layout.published, "mini/table_1", ".claims.csv"))
+    assert claim["verdict"] == "agrees"
     tiny.forget()
 
 
