@@ -206,7 +206,7 @@ def _told(found: Measured) -> str:
 
 
 def _by_chance(found: Measured) -> str:
-    return f"one of {found.parts} parts may lie so far off by chance"
+    return f"less far off than one of {found.parts} parts may be by chance"
 
 
 def worst(verdicts: Sequence[Verdict]) -> Verdict:

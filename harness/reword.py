@@ -89,6 +89,7 @@ def _verdicts(
     """Each claim of today with its verdict, and the names of those that were accepted by another test."""
     by_id = {claim["id"]: claim for claim in stated if claim["id"] in tests}
     by_test = {tests[name]: claim for name, claim in by_id.items()}
+    by_seed = artefact.data.get("paired_by_seed", False)
     today, found, again = judged.of_claims(artefact, layout.scale), [], []
     for claim in artefact.data.get("claims", []):
         later, name = judged.waits(claim, layout.scale), claim["id"]
@@ -96,14 +97,12 @@ def _verdicts(
         if not later:
             same = tests.get(name) == today[name]
             before = by_id[name] if same else by_test.get(today[name])  # whatever it was called then
-            if before:
+            verdict = rejudge.by_cells(claim, accepted, layout.scale, by_seed)
+            if before and (verdict is None or verdict.word != before["verdict"]):
                 verdict = Verdict(before["verdict"], before["reason"])
-            else:
-                by_seed = artefact.data.get("paired_by_seed", False)
-                verdict = rejudge.by_cells(claim, accepted, layout.scale, by_seed)
-                again.append(name)
             if verdict is None:
                 raise _other(artefact, layout, f"other tests of claim {name}")
+            again += [] if before else [name]
         found.append((claim, verdict))
     return found, again
 

@@ -68,14 +68,14 @@ def test_of_many_parts_one_that_is_off_by_chance_does_not_refute_the_claim(judge
     off = of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])  # -0.56 ± 0.5, as one of four parts ± 0.8
     assert judged(part, low_weak=off).word == "contradicts"
     assert judged(", ".join([part, *sure]), low_weak=off, **values) == Verdict(
-        "unclear", "low, weak: by -0.56 ± 0.5: one of 4 parts may lie so far off by chance"
+        "unclear", "low, weak: by -0.56 ± 0.5: less far off than one of 4 parts may be by chance"
     )
     far = of_runs([-1.0, -0.9, -0.95, -0.98, -0.92])
     assert judged(", ".join([part, *sure]), low_weak=far, **values).word == "contradicts"
     equal = part.replace('">"', '"="')
     assert judged(equal, low_weak=off).word == "contradicts"
     verdict = judged(", ".join([equal, *sure]), low_weak=off, **values)
-    assert verdict.word == "unclear" and verdict.reason.endswith("may lie so far off by chance")
+    assert verdict.word == "unclear" and verdict.reason.endswith("parts may be by chance")
 
 
 def test_every_combination_of_each_is_a_part(judged):
@@ -83,7 +83,9 @@ def test_every_combination_of_each_is_a_part(judged):
     each = '{each: {c: [weak, strong, correlation]}, left: [low, "{c}"], relation: ">", right: 0}'
     off = of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])
     verdict = judged(each, low_weak=off, low_strong=1, low_correlation=1)
-    assert verdict == Verdict("unclear", "weak: by -0.56 ± 0.5: one of 3 parts may lie so far off by chance")
+    assert verdict == Verdict(
+        "unclear", "weak: by -0.56 ± 0.5: less far off than one of 3 parts may be by chance"
+    )
 
 
 def test_a_slope_and_a_spread_are_parts_among_others(judged):
