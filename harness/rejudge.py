@@ -15,7 +15,7 @@ def by_cells(
 ) -> Verdict | None:
     """Its verdict, the same as from the runs; None where that takes more than the cells hold.
 
-    That is where two numbers are compared run by run, or stand on sampled architectures.
+    That is where numbers are compared run by run, or several stand on sampled architectures.
     """
     known = {(cell["row"], cell["column"]): cell for cell in accepted if cell["n"]}
     estimates = {}
@@ -25,7 +25,7 @@ def by_cells(
             if (estimate := _estimate(cell)) is None:
                 return None
             estimates[cell["row"], cell["column"]] = estimate
-        if _are_paired([cell for cell in asked if cell["spread_kind"] == "sample_sd"], by_seed):
+        if _are_paired([cell for cell in asked if cell["spread_kind"] != "exact"], by_seed):
             return None
     return claims.judge_one(claim, estimates, scale)
 
@@ -33,15 +33,19 @@ def by_cells(
 def _estimate(cell: dict[str, Any]) -> Estimate | None:
     if cell["spread_kind"] == "exact":
         return exact(cell["value"])
-    if cell["architectures"]:
+    value, n, spread, units = (cell[key] for key in ("value", "n", "spread", "architectures"))
+    if cell["spread_kind"] == "bootstrap" and n == 1:
+        return Estimate(value, n, spread, "bootstrap", se_units=spread, units=units)
+    if units:
         return None
     if cell["spread_kind"] == "none":
-        return of_runs([cell["value"]])
-    n, sd = cell["n"], cell["spread"]
-    return Estimate(cell["value"], n, sd, cell["spread_kind"], sd / math.sqrt(n), n - 1)
+        return of_runs([value])
+    return Estimate(value, n, spread, cell["spread_kind"], spread / math.sqrt(n), n - 1)
 
 
 def _are_paired(cells: Sequence[dict[str, Any]], by_seed: bool) -> bool:
+    if len([cell for cell in cells if cell["architectures"]]) > 1:
+        return True
     runs = [set(cell["runs"].split()) for cell in cells if cell["n"] > 1]
     if by_seed:
         runs = [{run.rsplit("/", 1)[1] for run in each} for each in runs]

@@ -43,7 +43,8 @@ interval; where a claim asks for more than a direction, the least that it asks f
 runs that it would take, of each method that is compared, are those at which that interval would be narrow
 enough if mean and spread stayed as measured; how long each took is the median of its table or figure. Where
 only some architectures were scored, a part of the interval is due to them and no runs make it narrower:
-"100 architectures are a sample too". One measurement may decide several claims.
+"100 architectures are a sample too". One measurement may decide several claims,
+and a printed number that stands beside several of ours is counted with each.
 """
 
 

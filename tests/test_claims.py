@@ -83,9 +83,8 @@ def test_every_combination_of_each_is_a_part(judged):
     each = '{each: {c: [weak, strong, correlation]}, left: [low, "{c}"], relation: ">", right: 0}'
     off = of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])
     verdict = judged(each, low_weak=off, low_strong=1, low_correlation=1)
-    assert verdict == Verdict(
-        "unclear", "weak: by -0.56 ± 0.5: less far off than one of 3 parts may be by chance"
-    )
+    said = "weak: by -0.56 ± 0.5: less far off than one of 3 parts may be by chance"
+    assert verdict == Verdict("unclear", said)
 
 
 def test_a_slope_and_a_spread_are_parts_among_others(judged):

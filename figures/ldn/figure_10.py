@@ -1,4 +1,4 @@
-"""Figure 10: reliability diagrams; the rule of the authors' code as bars, Guo's as a line; one row per image set."""
+"""Figure 10: reliability diagrams, by the authors' code as bars, by Guo as a line; one row per image set."""
 
 import pandas as pd
 from matplotlib.axes import Axes
