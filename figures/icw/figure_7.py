@@ -11,6 +11,6 @@ METHODS = ("weak300", "weak600", "weak900", "strong150", "strong600")
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:
-    figure.set_size_inches(WIDE, 2.9)
-    left, _ = grid(figure, remaining(cells), NORMS, (METHODS,), legend_columns=7)
+    figure.set_size_inches(WIDE, 3.0)
+    left, _ = grid(figure, remaining(cells), NORMS, (METHODS,), legend_columns=4)
     note_reliability(left, cells)
