@@ -1,7 +1,6 @@
 """Today's cells and verdicts against the accepted ones in published/: red when something changed."""
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,18 +57,25 @@ def compare(layout: Layout, root: Path = ROOT) -> list[Change]:
 
 def lines(changes: Sequence[Change]) -> Iterator[str]:
     """A line per change; what befell more than three whole artefacts alike is one line."""
-    alike = Counter(change.what for change in changes if not change.place)
-    told = set()
+    alike: dict[str, list[Change]] = {}
     for change in changes:
-        others = alike[change.what] - 1
-        if change.place or others < 3:
+        if not change.place:
+            alike.setdefault(change.what, []).append(change)
+    for change in changes:
+        together = [] if change.place else alike[change.what]
+        if len(together) <= 3:
             yield str(change)
-        elif change.what not in told:
-            told.add(change.what)
-            look, target = change.look, change.artefact.replace("/", "_")
-            if look.startswith(("snakemake", "python -m harness accept")):  # both take all as well
-                look = look.replace(target, "all").replace(f" {change.artefact}", "")
-            yield f"{change.artefact} and {others} more artefacts: each {change.what}. Look closer: {look}"
+        elif change is together[0]:
+            names = ", ".join(each.artefact for each in together)
+            yield f"{names}: each {change.what}. Look closer: {_of_all([each.look for each in together])}"
+
+
+def _of_all(looks: Sequence[str]) -> str:
+    """One command for all: they differ in what they name, of which each but `find` takes several."""
+    if looks[0].startswith("python -m harness find"):
+        return looks[0]
+    words = zip(*(look.split() for look in looks), strict=True)
+    return " ".join(" ".join(dict.fromkeys(place)) for place in words)
 
 
 def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[Change]:

@@ -27,11 +27,11 @@ def judge_claims(
     return [(claim, judge_one(claim, cells, scale)) for claim in artefact.data.get("claims", [])]
 
 
-def compared(claim: dict[str, Any]) -> Iterator[set[tuple[str, str]]]:
-    """The cells that each part of a claim compares with each other."""
+def compared(claim: dict[str, Any]) -> Iterator[tuple[list[tuple[str, str]], bool]]:
+    """The cells of each part of a claim, as often as they are named; whether it asks for their spread."""
     for test in claim["tests"]:
         for _, group in _parts(test, alone=True):
-            yield set(map(_key, _asked(group)))
+            yield [_key(point) for point in _asked(group)], "of" in test
 
 
 def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:

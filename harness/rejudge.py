@@ -13,21 +13,31 @@ from harness.stats import Estimate, exact, of_runs
 def by_cells(
     claim: dict[str, Any], accepted: Iterable[dict[str, Any]], scale: str, by_seed: bool
 ) -> Verdict | None:
-    """Its verdict, the same as from the runs; None where that takes more than the cells hold.
+    """Its verdict, as its runs would give it; None where that takes more than the cells hold.
 
-    That is where numbers are compared run by run, or several stand on sampled architectures.
+    That is where numbers that share runs, seeds or architectures are compared, or several runs stand on
+    sampled architectures. What is exact is exact to the ten digits of a cell.
     """
     known = {(cell["row"], cell["column"]): cell for cell in accepted if cell["n"]}
-    estimates = {}
-    for keys in claims.compared(claim):
+    estimates: dict[tuple[str, str], Estimate] = {}
+    for keys, of_spread in claims.compared(claim):
         asked = [known[key] for key in keys if key in known]
-        for cell in asked:
-            if (estimate := _estimate(cell)) is None:
-                return None
-            estimates[cell["row"], cell["column"]] = estimate
-        if _are_paired([cell for cell in asked if cell["spread_kind"] != "exact"], by_seed):
+        if of_spread:  # judged by their spreads alone, shared or not
+            estimates = {_key(cell): _scatter(cell) for cell in asked} | estimates
+            continue
+        found = {_key(cell): _estimate(cell) for cell in asked}
+        if None in found.values() or _are_paired(asked, by_seed):
             return None
+        estimates |= found
     return claims.judge_one(claim, estimates, scale)
+
+
+def _key(cell: dict[str, Any]) -> tuple[str, str]:
+    return cell["row"], cell["column"]
+
+
+def _scatter(cell: dict[str, Any]) -> Estimate:
+    return Estimate(cell["value"], cell["n"], cell["spread"], cell["spread_kind"])
 
 
 def _estimate(cell: dict[str, Any]) -> Estimate | None:
@@ -43,10 +53,12 @@ def _estimate(cell: dict[str, Any]) -> Estimate | None:
     return Estimate(value, n, spread, cell["spread_kind"], spread / math.sqrt(n), n - 1)
 
 
-def _are_paired(cells: Sequence[dict[str, Any]], by_seed: bool) -> bool:
-    if len([cell for cell in cells if cell["architectures"]]) > 1:
+def _are_paired(asked: Sequence[dict[str, Any]], by_seed: bool) -> bool:
+    """Whether noise of one would be that of another: of a run, a seed, a sample, or of itself named twice."""
+    noisy = [cell for cell in asked if cell["spread_kind"] != "exact"]
+    if len(noisy) > len(set(map(_key, noisy))) or len([c for c in noisy if c["architectures"]]) > 1:
         return True
-    runs = [set(cell["runs"].split()) for cell in cells if cell["n"] > 1]
+    runs = [set(cell["runs"].split()) for cell in noisy if cell["n"] > 1]
     if by_seed:
         runs = [{run.rsplit("/", 1)[1] for run in each} for each in runs]
     return any(one & other for one, other in combinations(runs, 2))

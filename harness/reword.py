@@ -5,6 +5,8 @@ accepted, and only where today's YAML asks for the same cells. Another test of a
 cells tell all that it takes.
 """
 
+import csv
+import io
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -13,7 +15,7 @@ from typing import Any
 
 from harness import cellfile, claims, judged, rejudge, reproduced
 from harness.accept import REMADE, require_reason
-from harness.artefacts import Artefact
+from harness.artefacts import Artefact, absence, runs_of
 from harness.errors import HarnessError
 from harness.expect import Verdict
 from harness.files import ROOT, write_atomic
@@ -29,7 +31,7 @@ def reword_all(chosen: Sequence[Artefact], layout: Layout, reason: str, root: Pa
     try:
         for artefact in chosen:
             try:
-                written = _reword(artefact, layout, reason)
+                written = _reword(artefact, layout, reason, root)
             except HarnessError as error:
                 refused.append(str(error))
                 continue
@@ -42,7 +44,7 @@ def reword_all(chosen: Sequence[Artefact], layout: Layout, reason: str, root: Pa
         raise HarnessError("\n".join(refused))
 
 
-def _reword(artefact: Artefact, layout: Layout, reason: str) -> Path | None:
+def _reword(artefact: Artefact, layout: Layout, reason: str, root: Path) -> Path | None:
     """Its provenance, or None where every file is as it was."""
     cells, stated, told = (
         artefact_file(layout.published, artefact.name, suffix)
@@ -56,10 +58,11 @@ def _reword(artefact: Artefact, layout: Layout, reason: str) -> Path | None:
     if noted.get("cells") != judged.of_cells(artefact):
         raise _other(artefact, layout, "other cells or printed numbers")
     accepted = cellfile.cells(cells)
-    tested, again = _verdicts(artefact, layout, accepted, cellfile.claims(stated), noted.get("claims", {}))
-    frame = cellfile.read_cells(cells)
+    tested, again = _verdicts(artefact, layout, accepted, cellfile.claims(stated), noted)
     with tempfile.TemporaryDirectory() as folder:
-        render_all(artefact, layout.scale, frame, noted["runs"], Path(folder))
+        today = Path(folder, cells.relative_to(layout.published))
+        write_atomic(today, with_reasons(cells.read_text(encoding="utf-8"), artefact, layout.scale, root))
+        render_all(artefact, layout.scale, cellfile.read_cells(today), noted["runs"], Path(folder))
         files = {
             layout.published / path.relative_to(folder): path.read_bytes()
             for path in outputs(artefact, Path(folder))
@@ -84,9 +87,13 @@ def _verdicts(
     layout: Layout,
     accepted: list[dict[str, Any]],
     stated: list[dict[str, str]],
-    tests: dict[str, str],
+    noted: dict[str, Any],
 ) -> tuple[list[tuple[dict[str, Any], Verdict]], list[str]]:
-    """Each claim of today with its verdict, and the names of those that were accepted by another test."""
+    """Each claim of today with its verdict, and the names of those that were accepted by another test.
+
+    Where today's rule gave a verdict, its reason is told in today's words.
+    """
+    tests, of_today = noted.get("claims", {}), noted.get("rule") == judged.RULE
     by_id = {claim["id"]: claim for claim in stated if claim["id"] in tests}
     by_test = {tests[name]: claim for name, claim in by_id.items()}
     by_seed = artefact.data.get("paired_by_seed", False)
@@ -97,14 +104,36 @@ def _verdicts(
         if not later:
             same = tests.get(name) == today[name]
             before = by_id[name] if same else by_test.get(today[name])  # whatever it was called then
-            verdict = rejudge.by_cells(claim, accepted, layout.scale, by_seed)
-            if before and (verdict is None or verdict.word != before["verdict"]):
+            verdict = None
+            if of_today or not before:
+                verdict = rejudge.by_cells(claim, accepted, layout.scale, by_seed)
+            if before and verdict and verdict.word != before["verdict"]:
+                raise HarnessError(
+                    f"{artefact.name}: claim {name} was accepted as {before['verdict']!r} and its cells say"
+                    f" {verdict.word!r}: restore {layout.published} from git or make it again"
+                )
+            if before and not verdict:
                 verdict = Verdict(before["verdict"], before["reason"])
             if verdict is None:
                 raise _other(artefact, layout, f"other tests of claim {name}")
             again += [] if before else [name]
         found.append((claim, verdict))
     return found, again
+
+
+def with_reasons(text: str, artefact: Artefact, scale: str, root: Path) -> str:
+    """The cells, and where one has no run, what experiments.yaml says of that today."""
+    lines = list(csv.reader(io.StringIO(text, newline="")))
+    row, column, verdict, reason = (lines[0].index(name) for name in ("row", "column", "verdict", "reason"))
+    without = [cell for cell in artefact.cells if not runs_of(cell, artefact.paper, scale, root)]
+    gone = {(cell.row, cell.column): absence(cell, artefact.paper, scale, root) for cell in without}
+    for line in lines[1:]:
+        found = gone.get((line[row], line[column]))
+        if found and found.verdict == line[verdict]:
+            line[reason] = found.reason
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerows(lines)
+    return written.getvalue()
 
 
 def _other(artefact: Artefact, layout: Layout, what: str) -> HarnessError:

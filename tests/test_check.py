@@ -158,17 +158,26 @@ def test_a_cause_that_many_artefacts_share_is_one_line():
     number = check.Change(
         "gold/table_1", "a / b", "value was 1 and is 2", "python -m harness find gold/table_1"
     )
+    names = ", ".join(change.artefact for change in stale)
+    targets = " ".join(f"gold_table_{i}" for i in range(5))
     assert list(check.lines([*stale[:2], number, *stale[2:]])) == [
-        f"gold/table_0 and 4 more artefacts: each {what}. Look closer: snakemake all --config x",
+        f"{names}: each {what}. Look closer: snakemake {targets} --config x",
         str(number),
     ]
     assert list(check.lines(stale[:3])) == [str(change) for change in stale[:3]]
+
+
+def test_the_command_for_many_names_these_and_no_other():
+    """`accept` without a name would have accepted what differs elsewhere too."""
     never = [
         check.Change(f"g/t_{i}", "", "was never accepted", f"python -m harness accept g/t_{i} --reason …")
         for i in range(4)
     ]
     (line,) = check.lines(never)
-    assert line.endswith("each was never accepted. Look closer: python -m harness accept --reason …")
+    assert line.endswith("Look closer: python -m harness accept g/t_0 g/t_1 g/t_2 g/t_3 --reason …")
+    rule = [check.Change(f"g/t_{i}", "", "by a rule", f"python -m harness find g/t_{i}") for i in range(4)]
+    (line,) = check.lines(rule)
+    assert line == "g/t_0, g/t_1, g/t_2, g/t_3: each by a rule. Look closer: python -m harness find g/t_0"
 
 
 def test_what_this_scale_was_never_asked_of_is_no_change(tmp_path):

@@ -40,8 +40,8 @@ def cut_off(figure: Figure) -> list[str]:
     words += [axes.get_legend() for axes in figure.axes if axes.get_legend()]
     words += [axes.title for axes in figure.axes]
     whole = figure.bbox.padded(1)
-    boxes = {str(word): word.get_window_extent() for word in words}
-    return [name for name, box in boxes.items() if not (whole.x0 <= box.x0 and box.x1 <= whole.x1)]
+    boxes = [(word, word.get_window_extent()) for word in words if getattr(word, "get_text", lambda: "x")()]
+    return [str(word) for word, box in boxes if not all(whole.contains(*corner) for corner in box.corners())]
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
@@ -54,3 +54,15 @@ def test_a_figure_is_drawn_from_accepted_cells_and_its_words_fit(name):
         _drawing(artefact)(read_cells(path), drawn)
         assert drawn.axes and points(drawn) > 10
         assert not cut_off(drawn)
+
+
+def test_each_legend_is_looked_at():
+    drawn = Figure(layout="constrained")
+    FigureCanvasAgg(drawn)
+    for axes in drawn.subplots(1, 2):
+        axes.plot([0, 1], label="a")
+    first, _ = [axes.legend() for axes in drawn.axes]
+    assert not cut_off(drawn)
+    first.set_in_layout(False)
+    first.set_bbox_to_anchor((-3, 0))
+    assert cut_off(drawn) == ["Legend"]
