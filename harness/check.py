@@ -114,7 +114,7 @@ def _artefact(artefact: artefacts.Artefact, layout: Layout, root: Path) -> list[
             changes.append(Change(name, where, "is new and was never accepted", find))
         else:
             whats = _cell(before[place], after[place], free=place in free, clock=place in clocks)
-            changes += [Change(name, where, what, find) for what in whats]
+            changes += [Change(name, where, "; ".join(whats), find)] if whats else []
     changes += _claims(artefact, layout, find)
     return sorted(changes or _otherwise(artefact, layout, find), key=str)
 

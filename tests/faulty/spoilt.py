@@ -121,11 +121,11 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
     ),
     "reported number withdrawn": (
         respec('counted: {a: "782,938"}', "counted: {}"),
-        ["counted / a: the paper's number was '782,938' and is ''", "counted / a: verdict was 'match'"],
+        ["counted / a: the paper's number was '782,938' and is ''", "counted / a: … verdict was 'match'"],
     ),
     "better than reported": (
         reran(80.5, 81.25, 80.875),
-        [f"plain / a: verdict was 'agrees' and is 'differs' (+9.6 … {FIND}", "plain / a: value was 70.875"],
+        [f"plain / a: verdict was 'agrees' and is 'differs' (+9.6 … {FIND}", "plain / a: … value was 70.875"],
     ),
     "worse than reported": (
         reran(60.5, 61.25, 60.875),
@@ -145,13 +145,13 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
     ),
     "a run less than was accepted": (
         one_run_less,
-        [f"plain / a: is no longer made of gold/accuracy/plain/a/s2. {FIND}", "was made of 3 runs"],
+        [f"plain / a: … is no longer made of gold/accuracy/plain/a/s2 … {FIND}", "was made of 3 runs"],
     ),
     "swapped method label": (
         swapped_labels,
         [
-            f"plain / a: is no longer made of gold/accuracy/plain/a/s0 and 2 more. {FIND}",
-            "plain / a: is newly made of gold/accuracy/fancy/a/s0 and 2 more",
+            f"plain / a: … is no longer made of gold/accuracy/plain/a/s0 and 2 more … {FIND}",
+            "plain / a: … is newly made of gold/accuracy/fancy/a/s0 and 2 more",
             "better_than & printed #1 (100%) / a: value was 83.5 and is 70.875",
         ],
     ),
@@ -247,7 +247,7 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
     ),
     "fewer architectures": (
         fewer_architectures,
-        ["correlation / a: was made of 40 architectures and is made of 37"],
+        ["correlation / a: … was made of 40 architectures and is made of 37"],
     ),
     "accepted but deleted": (
         gone(TABLE),
