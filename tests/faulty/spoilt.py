@@ -152,7 +152,7 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
         [
             f"plain / a: … is no longer made of gold/accuracy/plain/a/s0 and 2 more … {FIND}",
             "plain / a: … is newly made of gold/accuracy/fancy/a/s0 and 2 more",
-            "better_than & printed #1 (100%) / a: value was 83.5 and is 70.875",
+            "better_than & printed #1 (100%) / a: … value was 83.5 and is 70.875",
         ],
     ),
     "missing run": (
