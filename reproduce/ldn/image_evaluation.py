@@ -27,7 +27,8 @@ SCORES = (
     "least_upper_edge",  # of all bins, the smallest confidence − accuracy
     "least_guo",
 )
-DIAGRAM = ("prediction", "definition", "bin", "upper", "share", "confidence", "accuracy")
+DIAGRAM = ("prediction", "definition", "bin", "upper", "confidence", "accuracy")
+SHARES = ("prediction", "definition", "bin", "share")
 
 
 @dataclass(frozen=True)
@@ -75,21 +76,25 @@ def prediction_scores(mixture: np.ndarray, log_p: np.ndarray, label: np.ndarray)
     return {name: float(value) for name, value in zip(SCORES, values, strict=True)}
 
 
-def reliability_rows(prediction: str, mixture: np.ndarray, label: np.ndarray) -> list[tuple]:
-    """Both diagrams of one way to predict, in the order of DIAGRAM; empty bins are left out."""
+def reliability_rows(
+    prediction: str, mixture: np.ndarray, label: np.ndarray
+) -> tuple[list[tuple], list[tuple]]:
+    """Both diagrams of one way to predict, rows of DIAGRAM and of SHARES; only shares know empty bins."""
     rows: list[tuple] = []
+    shares: list[tuple] = []
     if not np.isfinite(mixture).all():
-        return rows
+        return rows, shares
     for definition, events, bins in (
         ("upper_edge", calibration.every_class_if_predicted_events, 10),
         ("guo", calibration.predicted_class_events, 15),
     ):
         diagram = calibration.reliability(*events(mixture, label), bins)
-        values = zip(diagram.upper, diagram.share, diagram.confidence, diagram.accuracy, strict=True)
-        for place, numbers in enumerate(values, start=1):
-            if numbers[1] > 0:
+        values = zip(diagram.upper, diagram.confidence, diagram.accuracy, diagram.share, strict=True)
+        for place, (*numbers, share) in enumerate(values, start=1):
+            shares.append((prediction, definition, place, float(share)))
+            if share > 0:
                 rows.append((prediction, definition, place, *(float(number) for number in numbers)))
-    return rows
+    return rows, shares
 
 
 @torch.no_grad()

@@ -15,6 +15,7 @@ from reproduce.ldn.image_data import ImageParts, image_parts
 from reproduce.ldn.image_evaluation import (
     DIAGRAM,
     SCORES,
+    SHARES,
     depth_rows,
     evaluate,
     forward_seconds,
@@ -87,20 +88,23 @@ def build(run: Run, config: Config, parts: ImageParts) -> ConvNet:
 
 
 def leave_results(run: Run, network: ConvNet, parts: ImageParts, config: Config) -> None:
-    """Tables: depths, predictions, reliability, forward; metrics: the learnt depths, sizes, speed-ups."""
+    """Tables of depths, predictions, diagrams, forward passes; metrics: learnt depths, sizes, speed-ups."""
     beta = posterior.prior(config.max_depth, config.gamma)
     chosen, qs = predictions(network)
     tested = evaluate(network, parts.test, list(qs.values()))
     depths = depth_rows(network, evaluate(network, parts.train, []), tested, beta)
     run.table("depths", depths)
     label = parts.test.y.cpu().numpy()
-    scores, diagrams = [], []
+    scores, diagrams, shares = [], [], []
     for (name, q), mixture in zip(qs.items(), tested.mixtures, strict=True):
         log_p = posterior.mixture_log_likelihood(tested.log_likelihood, q).numpy()
         scores.append((name, chosen[name], *prediction_scores(mixture, log_p, label).values()))
-        diagrams += reliability_rows(name, mixture, label)
+        drawn, held = reliability_rows(name, mixture, label)
+        diagrams += drawn
+        shares += held
     run.table("predictions", _columns(("prediction", "depth", *SCORES), scores))
     run.table("reliability", _columns(DIAGRAM, diagrams))
+    run.table("shares", _columns(SHARES, shares))
     costs = cost(network.shape)
     run.metric("parameters", sum(p.numel() for p in network.parameters()))
     run.metric("operations", costs.trunk(config.max_depth) + costs.head)

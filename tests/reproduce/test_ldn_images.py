@@ -116,9 +116,17 @@ def test_shrinking_averages_pixels(tmp_path: Path) -> None:
 
 def test_empty_bins_leave_no_rows_and_the_last_bin_holds_certainty() -> None:
     mixture, label = np.array([[1.0, 0.0], [0.62, 0.38]]), np.array([0, 0])
-    rows = [row for row in reliability_rows("full", mixture, label) if row[1] == "upper_edge"]
+    rows = [row for row in reliability_rows("full", mixture, label)[0] if row[1] == "upper_edge"]
     assert [row[2] for row in rows] == [4, 7, 10]
-    assert rows[-1] == ("full", "upper_edge", 10, 1.0, 0.25, 1.0, 1.0)
+    assert rows[-1] == ("full", "upper_edge", 10, 1.0, 1.0, 1.0)
+
+
+def test_an_empty_bin_leaves_its_share_so_that_the_mean_over_runs_is_of_all_runs() -> None:
+    mixture, label = np.array([[1.0, 0.0], [0.62, 0.38]]), np.array([0, 0])
+    shares = reliability_rows("full", mixture, label)[1]
+    edges = {place: share for _, definition, place, share in shares if definition == "upper_edge"}
+    assert list(edges) == list(range(1, 11)) and len(shares) == 10 + 15
+    assert {place: share for place, share in edges.items() if share} == {4: 0.25, 7: 0.25, 10: 0.25}
 
 
 def test_the_label_tells_what_is_not_the_published_set() -> None:
