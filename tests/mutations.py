@@ -57,13 +57,13 @@ def _in_the_tree(text: str, chance: random.Random) -> str:
         return text
 
 
-def _places(data: Any) -> Iterator[tuple[Any, Any]]:
-    """Each key of a block and each item of a list, with what holds it."""
+def _places(data: Any, above: tuple[int, ...] = ()) -> Iterator[tuple[Any, Any]]:
+    """Each key of a block and each item of a list, with what holds it; one may hold itself."""
     pairs = list(data.items()) if isinstance(data, dict) else list(enumerate(data))
     for key, value in pairs:
         yield data, key
-        if isinstance(value, dict | list):
-            yield from _places(value)
+        if isinstance(value, dict | list) and id(value) not in above:
+            yield from _places(value, (*above, id(value)))
 
 
 def _alike(value: Any, chance: random.Random) -> Any:
