@@ -184,5 +184,5 @@ class SuperNetwork(nn.Module):
 
 
 def build(channels: int, cells: int, classes: int) -> SuperNetwork:
-    """As xautodl's searches have it: batch statistics only, no scale or shift, biased convolutions."""
+    """Cells as in xautodl's searches: batch statistics only, no scale or shift, biased convolutions."""
     return SuperNetwork(Skeleton(channels, cells, classes, affine=False, track=False, conv_bias=True))

@@ -1,6 +1,7 @@
 """Super-networks of the thesis and their training (sections 3.4 and 4.2)."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ class Training(OneShot, Method):
     space: str
     channels: int
     cells: int  # searched cells per stage; of the DARTS space in all
+    head_norm: Literal["batch", "running"] = "batch"  # on NAS-Bench-201, before the classifier (D30)
     image_passes: int | None = None  # forward and backward passes in all, instead of epochs (D16)
     amp: bool = False
     device: str = "cpu"
@@ -34,7 +36,10 @@ def of_space(config: Training, classes: int) -> tuple[nn.Module, sampling.Choice
     channels, cells = config.channels, config.cells
     match config.space:
         case "nb201":
-            return nb201_net.build(channels, cells, classes), nb201_net
+            network = nb201_net.build(channels, cells, classes)
+            if config.head_norm == "batch":
+                network.head[0] = nn.BatchNorm2d(4 * channels, affine=False, track_running_stats=False)
+            return network, nb201_net
         case "darts":
             return darts_net.SuperNetwork(darts_net.Skeleton(channels, cells, classes)), darts_net
         case "nb1shot1-1" | "nb1shot1-2" | "nb1shot1-3":
