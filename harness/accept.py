@@ -1,16 +1,17 @@
 """Take today's outcome of an artefact as the accepted one: published/<scale>/, with provenance and reason."""
 
 import json
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from harness import judged, reproduced
+from harness import cellfile, judged, kept, manifest, publish, reproduced
 from harness.artefacts import Artefact
 from harness.errors import HarnessError
 from harness.files import ROOT, write_atomic
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
-from harness.make import outputs
+from harness.make import computed, outputs, render_made
 from harness.record import now
 
 KEPT = (
@@ -27,6 +28,7 @@ KEPT = (
     "status",
     "truths",
     "tables",
+    "digest",
 )
 
 REMADE = (".svg", ".pdf", ".html")  # made again from the cells in a second; git need not carry them
@@ -44,33 +46,49 @@ def accept(artefact: Artefact, layout: Layout, reason: str, root: Path = ROOT) -
 
 
 def accept_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Path = ROOT) -> Iterator[Path]:
-    """One after the other; what they come to is put into words once, also where one of them is refused."""
-    done = 0
-    try:
-        for artefact in chosen:
-            provenance = _accept(artefact, layout, reason, root)
-            done += 1
-            yield provenance
-    finally:
-        if done:
-            reproduced.write(root)
-
-
-def _accept(artefact: Artefact, layout: Layout, reason: str, root: Path) -> Path:
-    """Copy cells, claims and renderings; write from which runs they came and why they were accepted."""
+    """All of them at once; one that is refused keeps no other from it, and is told in the end."""
     require_reason("accept", reason, "why is this outcome right?")
-    made = outputs(artefact, layout.results)
-    missing = [path.name for path in made if not path.is_file()]
-    if missing:
-        command = f"snakemake {artefact.target} --config scale={layout.scale}"
-        raise HarnessError(
-            f"{artefact.name} has no {missing[0]} at scale {layout.scale}: make it with `{command}`"
-        )
+    publish.finish(layout)
+    files: dict[Path, bytes] = {}
+    records: dict[str, list[str]] = {}
+    accepted, refused = [], []
+    for artefact in chosen:
+        try:
+            found, runs = _accepted(artefact, layout, reason, root)
+        except HarnessError as error:
+            refused.append(str(error))
+            continue
+        files |= found
+        records.setdefault(artefact.paper, []).extend(runs)
+        accepted.append(artefact)
+    if accepted:
+        for paper, runs in records.items():
+            files |= kept.with_records(paper, dict.fromkeys(runs), layout)
+        specs = [spec for artefact in accepted for spec in manifest.stands_on(artefact)]
+        publish.publish(layout, files, specs)
+        reproduced.write(root)
+    yield from (_provenance(artefact, layout) for artefact in accepted)
+    if refused:
+        raise HarnessError("\n".join(refused))
+
+
+def _provenance(artefact: Artefact, layout: Layout) -> Path:
+    return artefact_file(layout.published, artefact.name, ".provenance.json")
+
+
+def _accepted(
+    artefact: Artefact, layout: Layout, reason: str, root: Path
+) -> tuple[dict[Path, bytes], list[str]]:
+    """Made again from its records alone: the files to publish, where they came from among them; the runs."""
+    records = require_fresh(artefact, layout, root)
+    provenance = _provenance(artefact, layout)
+    _require_same_status(artefact, records, cellfile.provenance(provenance))
+    files = _made_again(artefact, layout, root)
     runs = []
-    for run, record in require_fresh(artefact, layout, root).items():
+    for run, record in records.items():
         size = sum(file.stat().st_size for file in layout.run_folder(run).iterdir() if file.is_file())
         runs.append({**{key: record[key] for key in KEPT}, "bytes": size})
-    provenance = {
+    noted = {
         "artefact": artefact.name,
         "scale": layout.scale,
         "accepted": now(),
@@ -80,10 +98,41 @@ def _accept(artefact: Artefact, layout: Layout, reason: str, root: Path) -> Path
         "claims": judged.of_claims(artefact, layout.scale),
         "runs": runs,
     }
-    for path in made:
-        if path.suffix in REMADE:
-            continue
-        write_atomic(layout.published / path.relative_to(layout.results), path.read_bytes())
-    to = artefact_file(layout.published, artefact.name, ".provenance.json")
-    write_atomic(to, json.dumps(provenance, indent=1) + "\n")
-    return to
+    return files | {provenance: (json.dumps(noted, indent=1) + "\n").encode()}, list(records)
+
+
+def _made_again(artefact: Artefact, layout: Layout, root: Path) -> dict[Path, bytes]:
+    """Its files by their place in published/; an error where those in results/ are not what its records give.
+
+    What somebody looked at there is then what is accepted, and nothing that was edited there is.
+    """
+    again = f"make it again with `snakemake {artefact.target} --config scale={layout.scale}` and look at it"
+    files = {}
+    with tempfile.TemporaryDirectory() as folder:
+        apart = Layout(layout.scale, layout.root, Path(folder))
+        made = computed(artefact, layout, root)
+        for suffix, text in ((".cells.csv", made.cells), (".claims.csv", made.claims)):
+            write_atomic(artefact_file(apart.results, artefact.name, suffix), text)
+        render_made(artefact, apart, list(made.records.values()))
+        for path in outputs(artefact, apart.results):
+            seen = layout.results / path.relative_to(apart.results)
+            if not seen.is_file():
+                raise HarnessError(f"{artefact.name} has no {seen.name} at scale {layout.scale}: {again}")
+            if seen.read_bytes() != path.read_bytes():
+                name = seen.relative_to(layout.root)
+                raise HarnessError(f"{name} is not what the records of {artefact.name} give: {again}")
+            if path.suffix not in REMADE:
+                files[layout.published / path.relative_to(apart.results)] = path.read_bytes()
+    return files
+
+
+def _require_same_status(artefact: Artefact, records: dict[str, dict], before: dict) -> None:
+    """The same code with the same config does not end otherwise."""
+    for run in before["runs"]:
+        today = records.get(run["run"])
+        same = today and all(today[key] == run[key] for key in ("code", "config", "machine"))
+        if same and today["status"] != run["status"]:
+            raise HarnessError(
+                f"{artefact.name}: {run['run']} ended as {run['status']!r} when it was accepted and as"
+                f" {today['status']!r} now, with the same code and config: delete its folder and run it again"
+            )

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,13 @@ def read_cells(path: Path) -> "pd.DataFrame":
 
 def cells(path: Path) -> list[dict[str, Any]]:
     """The same, a record per cell."""
-    lines = _lines(path, (*TEXTS, *NUMBERS, *COUNTS))
+    return cells_in(_text(path), path)
+
+
+def cells_in(text: str, path: Path = Path("cells.csv")) -> list[dict[str, Any]]:
+    """The cells in a text that is written, or would be, to this path."""
+    lines = _lines(text, path, (*TEXTS, *NUMBERS, *COUNTS))
+    _require_once(path, [f"{line['row']} / {line['column']}" for line in lines])
     try:
         return [
             line
@@ -40,7 +47,20 @@ def cells(path: Path) -> list[dict[str, Any]]:
 
 def claims(path: Path) -> list[dict[str, str]]:
     """A record per claim; none where there is no such file."""
-    return _lines(path, ("id", "text", "where", "verdict", "reason")) if path.is_file() else []
+    return claims_in(_text(path), path) if path.is_file() else []
+
+
+def claims_in(text: str, path: Path = Path("claims.csv")) -> list[dict[str, str]]:
+    lines = _lines(text, path, ("id", "text", "where", "verdict", "reason"))
+    _require_once(path, [line["id"] for line in lines])
+    return lines
+
+
+def _require_once(path: Path, names: list[str]) -> None:
+    """Of two lines of one name only one would be looked at."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise _damaged(path, f"{name} stands {times} times")
 
 
 def provenance(path: Path) -> dict[str, Any]:
@@ -56,11 +76,14 @@ def provenance(path: Path) -> dict[str, Any]:
     raise HarnessError(f"{path} is cut short or no provenance: check it out again")
 
 
-def _lines(path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+def _text(path: Path) -> str:
     try:
-        text = path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
         raise _damaged(path, "it is no text") from None
+
+
+def _lines(text: str, path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
     if not text.endswith("\n"):
         raise _damaged(path, "it ends in the middle of a line")
     reader = csv.DictReader(io.StringIO(text, newline=""))

@@ -4,10 +4,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
-from harness import artefacts, experiments, outcomes, plan, status
+from harness import artefacts, cli_accepted, experiments, outcomes, plan, status
 from harness.errors import INTERRUPTED, HarnessError
 from harness.files import refused
 from harness.fresh import is_there
@@ -53,14 +51,27 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("run", _run, "run one run by its name, e.g. sotl/spaces/count/nb201/s0")
     sub.add_argument("run")
     sub.add_argument("--threads", type=_threads, help="instead of what experiments.yaml says")
-    command(
-        "check", _check, "compare with the accepted outcomes in published/; exit 1 when something changed"
+    told = "compare with the accepted outcomes in published/; exit 1 when something changed"
+    sub = command("check", cli_accepted.check, told)
+    sub.add_argument("artefacts", nargs="*", metavar="artefact", help="tell each place of these alone")
+    sub.add_argument("--published", action="store_true", help="what was accepted alone; nothing need be run")
+    sub.add_argument("--replay", action="store_true", help="run one of each experiment again as well")
+    sub = command(
+        "replay", cli_accepted.replay, "run runs again elsewhere; a line for each that leaves other numbers"
     )
-    sub = command("accept", _accept, "accept today's outcome of artefacts (all when none is named)")
+    sub.add_argument("runs", nargs="+", metavar="run")
+    sub = command(
+        "accept", cli_accepted.accept, "accept today's outcome of artefacts (all when none is named)"
+    )
     sub.add_argument("artefacts", nargs="*", metavar="artefact")
     sub.add_argument("--reason", required=True)
-    sub = command("reword", _reword, "captions and claims that read otherwise now, for the accepted cells")
+    sub = command(
+        "reword", cli_accepted.reword, "captions and claims that read otherwise now, for the accepted cells"
+    )
     sub.add_argument("artefacts", nargs="+", metavar="artefact")
+    sub.add_argument("--reason", required=True)
+    sub = command("withdraw", cli_accepted.withdraw, "take away what was accepted of a former artefact")
+    sub.add_argument("artefact")
     sub.add_argument("--reason", required=True)
     sub = command("records", _records, "run records kept in published/: lay them out, keep today's")
     sub.add_argument("action", choices=("lay-out", "keep"))
@@ -175,38 +186,6 @@ def _run(options: argparse.Namespace) -> int:
 
     spec = experiments.find_run(options.run, options.scale)
     print(execute(spec, Layout(options.scale), threads=options.threads))
-    return 0
-
-
-def _check(options: argparse.Namespace) -> int:
-    from harness.check import compare, lines, require_made
-
-    layout = Layout(options.scale)
-    require_made(layout)
-    changes = compare(layout)
-    for line in lines(changes):
-        print(f"changed: {line}", file=sys.stderr)
-    if not changes:
-        print(f"check: every accepted number and verdict of scale {options.scale} still stands")
-    return 1 if changes else 0
-
-
-def _accept(options: argparse.Namespace) -> int:
-    from harness.accept import accept_all
-
-    return _each_done(accept_all, options)
-
-
-def _reword(options: argparse.Namespace) -> int:
-    from harness.reword import reword_all
-
-    return _each_done(reword_all, options)
-
-
-def _each_done(do: Callable[..., Iterator[Path]], options: argparse.Namespace) -> int:
-    layout = Layout(options.scale)
-    for provenance in do(artefacts.chosen(options.artefacts), layout, options.reason):
-        print(provenance.relative_to(layout.root))
     return 0
 
 

@@ -26,6 +26,7 @@ class RunSpec:
     resources: dict[str, int] = field(hash=False)
     module: str
     needs: tuple[str, ...] = ()
+    undefined: tuple[str, ...] = ()  # metrics and columns that may hold what is no number
 
     @property
     def id(self) -> str:
@@ -76,6 +77,7 @@ class Experiment:
         block = self._scale(scale)
         module = f"reproduce.{self.paper}.{self.data.get('module', self.name)}"
         needs = tuple(block.get("needs", self.data.get("needs", [])))
+        undefined = tuple(self.data.get("undefined", []))
         resources = {"threads": 1, "gpu": 0, "mem_mb": 2000, **self.data.get("resources", {})}
         resources |= block.get("resources", {})
         for method, of_method in self.data["methods"].items():
@@ -91,9 +93,8 @@ class Experiment:
                     **(block.get("settings", {}).get(setting) or {}),
                 }
                 for seed in self.seeds(scale, method):
-                    yield RunSpec(
-                        self.paper, self.name, method, setting, seed, scale, config, resources, module, needs
-                    )
+                    named = self.paper, self.name, method, setting, seed, scale
+                    yield RunSpec(*named, config, resources, module, needs, undefined)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 from harness.artefacts import Artefact
+from harness.files import ROOT
 from harness.layout import scale_rank
 from harness.several import each, over
 
@@ -25,6 +27,26 @@ def of_claims(artefact: Artefact, scale: str) -> dict[str, str]:
     claims = [claim for claim in artefact.data.get("claims", []) if not waits(claim, scale)]
     by_seed = artefact.data.get("paired_by_seed", False)
     return {claim["id"]: _hash([by_seed, *map(_test, claim["tests"])]) for claim in claims}
+
+
+def outdated(artefact: Artefact, noted: dict[str, Any], scale: str, root: Path = ROOT) -> str:
+    """Which other runs, or which other configuration of them, it was accepted from; '' if today's."""
+    today = {run.id: json.loads(json.dumps(run.config)) for run in artefact.runs(scale, root)}
+    then = {run["run"]: run["config"] for run in noted["runs"]}
+    if today.keys() != then.keys():
+        named = min(today.keys() ^ then.keys())
+        return (
+            f"was accepted {'with' if named in then else 'without'} {named}, and is made of other runs today"
+        )
+    other = {run: _other_keys(then[run], today[run]) for run in then if then[run] != today[run]}
+    if not other:
+        return ""
+    keys = ", ".join(sorted({key for keys in other.values() for key in keys}))
+    return f"was accepted from {len(other)} runs with another configuration than today's ({keys})"
+
+
+def _other_keys(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    return [key for key in one.keys() | other.keys() if one.get(key) != other.get(key)]
 
 
 def waits(claim: dict[str, Any], scale: str) -> str:

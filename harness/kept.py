@@ -7,7 +7,9 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
@@ -15,6 +17,7 @@ from harness.experiments import paper as experiments_of
 from harness.files import ROOT, write_atomic
 from harness.fresh import is_there, why_stale
 from harness.layout import Layout
+from harness.publish import publish
 from harness.record import read_record
 
 LIMIT = 4 << 20  # bytes of an archive: a clone has to carry it for ever
@@ -31,20 +34,66 @@ def keep(paper: str, layout: Layout, root: Path = ROOT) -> tuple[Path, int]:
     files = {}
     for spec in experiments_of(paper, root).runs(layout.scale):
         if is_there(spec, layout, tables=True):
-            folder = layout.run_folder(spec.id)
-            for name in ("run.json", *sorted(read_record(folder)["tables"])):
-                files[f"{spec.id}/{name}"] = (folder / name).read_bytes()
+            files |= _files_of(spec.id, layout)
     if not files:
         raise HarnessError(f"no run of {paper} was made at scale {layout.scale}: there is no record to keep")
-    packed = _pack(files)
+    packed = pack(files)
     if len(packed) > LIMIT:
         size = f"{len(packed) / 1e6:.1f} MB packed, more than {LIMIT / 1e6:.1f} MB"
         raise HarnessError(f"the records of {paper} take {size}: they are not kept in the project")
-    write_atomic(archive(paper, layout), packed)
+    publish(layout, {archive(paper, layout): packed})
     return archive(paper, layout), sum(name.endswith("/run.json") for name in files)
 
 
-def _pack(files: dict[str, bytes]) -> bytes:
+def with_records(paper: str, records: Iterable[str], layout: Layout) -> dict[Path, bytes]:
+    """The paper's archive with these runs' records in it; nothing where they are too large to be kept."""
+    path, files = archive(paper, layout), {}
+    for run, found in (read(path, layout) if path.is_file() else {}).items():
+        files |= {f"{run}/{name}": content for name, content in found.items()}
+    for run in records:
+        files = {name: content for name, content in files.items() if not name.startswith(f"{run}/")}
+        files |= _files_of(run, layout)
+    packed = pack(dict(sorted(files.items())))
+    return {path: packed} if len(packed) <= LIMIT else {}
+
+
+def _files_of(run: str, layout: Layout) -> dict[str, bytes]:
+    """A whole record as it is packed."""
+    folder = layout.run_folder(run)
+    names = ("run.json", *sorted(read_record(folder)["tables"]))
+    return {f"{run}/{name}": (folder / name).read_bytes() for name in names}
+
+
+def read(path: Path, layout: Layout) -> dict[str, dict[str, bytes]]:
+    """The files of every record in an archive, by run and name."""
+    found: dict[str, dict[str, bytes]] = {}
+    try:
+        with tarfile.open(path, "r:xz") as tar:
+            for member in filter(tarfile.TarInfo.isreg, tar):
+                run, _, file = member.name.rpartition("/")
+                found.setdefault(run, {})[file] = tar.extractfile(member).read()
+    except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
+        back = f"git checkout -- {path.relative_to(layout.root)}"
+        raise HarnessError(f"{path} cannot be read ({error}): bring it back with `{back}`") from None
+    return found
+
+
+def lay_out_apart(path: Path, apart: Layout) -> None:
+    """Every record of an archive, in a folder of nobody's: to be compared, not to be made use of."""
+    for run, files in read(path, apart).items():
+        folder = apart.run_folder(run)
+        if not folder.resolve().is_relative_to(apart.results.resolve()):
+            raise HarnessError(f"{path} holds a record named {run!r}, which leads elsewhere: delete it")
+        for name, content in files.items():
+            write_atomic(folder / name, content)
+
+
+def records(runs: Iterable[str], apart: Layout) -> dict[str, dict[str, Any]]:
+    """Those of these runs that are laid out there."""
+    return {run: read_record(apart.run_folder(run)) for run in runs if apart.run_folder(run).is_dir()}
+
+
+def pack(files: dict[str, bytes]) -> bytes:
     """The same bytes for the same files, whenever and by whomever they are packed."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:xz", preset=9) as tar:
@@ -62,15 +111,7 @@ def lay_out(paper: str, layout: Layout, root: Path = ROOT) -> dict[str, str]:
     missing = [spec for spec in runs if not is_there(spec, layout, tables=True)]
     if not path.is_file():
         raise HarnessError(f"no records of {paper} are kept at scale {layout.scale}: {path} is not there")
-    kept: dict[str, dict[str, bytes]] = {}
-    try:
-        with tarfile.open(path, "r:xz") as tar:
-            for member in filter(tarfile.TarInfo.isreg, tar):
-                run, _, file = member.name.rpartition("/")
-                kept.setdefault(run, {})[file] = tar.extractfile(member).read()
-    except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
-        back = f"git checkout -- {path.relative_to(root)}"
-        raise HarnessError(f"{path} cannot be read ({error}): bring it back with `{back}`") from None
+    kept = read(path, layout)
     found = {spec.id: _lay_out_one(spec, kept[spec.id], layout) for spec in missing if spec.id in kept}
     _forget_older([run for run, reason in found.items() if not reason], layout)
     return found

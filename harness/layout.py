@@ -23,13 +23,14 @@ class Layout:
 
     scale: str
     root: Path = ROOT
+    elsewhere: Path | None = None  # for results/<scale>: what is made to be compared leaves no trace there
 
     def __post_init__(self) -> None:
         scale_rank(self.scale)
 
     @property
     def results(self) -> Path:
-        return self.root / "results" / self.scale
+        return self.elsewhere or self.root / "results" / self.scale
 
     @property
     def published(self) -> Path:

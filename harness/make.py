@@ -3,6 +3,7 @@
 import importlib.util
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,23 +26,40 @@ def outputs(artefact: Artefact, base: Path) -> list[Path]:
     return [artefact_file(base, artefact.name, suffix) for suffix in SUFFIXES[artefact.kind]]
 
 
-def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
-    """Runs → rows → cells → verdicts → files."""
+@dataclass(frozen=True)
+class Made:
+    """What records come to, before anything is written or drawn."""
 
-    def write(suffix: str, content: str) -> None:
-        write_atomic(artefact_file(layout.results, artefact.name, suffix), content)
+    rows: dict[str, pd.DataFrame]
+    records: dict[str, dict[str, Any]]
+    cells: str  # cells.csv and claims.csv as they are written
+    claims: str
 
+
+def computed(artefact: Artefact, layout: Layout, root: Path = ROOT) -> Made:
+    """Runs → rows → cells → verdicts."""
     stacked, records = rows.collect(artefact.runs(layout.scale, root), layout, artefact.cells)
-    rows.write(stacked, layout.rows(artefact.name))
     filled = cells.fill(artefact, stacked, layout.scale, root)
     csv = cells.to_frame(filled).to_csv(index=False, lineterminator="\n", float_format=_digits)
-    write(".cells.csv", csv)
-    fresh.forget_made(artefact, layout)  # until all of it is made of these cells
-    frame = read_cells(artefact_file(layout.results, artefact.name, ".cells.csv"))  # all else reads the CSV
     tested = claims.to_frame(claims.judge_claims(artefact, filled, layout.scale))
-    write(".claims.csv", tested.to_csv(index=False, lineterminator="\n"))
-    render_all(artefact, layout.scale, frame, list(records.values()), layout.results)
-    fresh.note_made(artefact, records, layout, root)
+    return Made(stacked, records, csv, tested.to_csv(index=False, lineterminator="\n"))
+
+
+def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
+    """Runs → rows → cells → verdicts → files."""
+    made = computed(artefact, layout, root)
+    rows.write(made.rows, layout.rows(artefact.name))
+    fresh.forget_made(artefact, layout)  # until all of it is made of these cells
+    write_atomic(artefact_file(layout.results, artefact.name, ".cells.csv"), made.cells)
+    write_atomic(artefact_file(layout.results, artefact.name, ".claims.csv"), made.claims)
+    render_made(artefact, layout, list(made.records.values()))
+    fresh.note_made(artefact, made.records, layout, root)
+
+
+def render_made(artefact: Artefact, layout: Layout, records: list[dict[str, Any]]) -> None:
+    """The files that show the cells which stand in results/: these read the CSV and nothing else."""
+    frame = read_cells(artefact_file(layout.results, artefact.name, ".cells.csv"))
+    render_all(artefact, layout.scale, frame, records, layout.results)
 
 
 def render_all(

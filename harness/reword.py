@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import cellfile, claims, judged, rejudge, reproduced
+from harness import cellfile, claims, judged, manifest, publish, rejudge, reproduced
 from harness.accept import REMADE, require_reason
 from harness.artefacts import Artefact, absence, runs_of
 from harness.errors import HarnessError
@@ -27,6 +27,7 @@ from harness.record import now
 def reword_all(chosen: Sequence[Artefact], layout: Layout, reason: str, root: Path = ROOT) -> Iterator[Path]:
     """The provenance of each that reads otherwise now. What cannot be reworded keeps no other from it."""
     require_reason("reword", reason, "what reads otherwise now?")
+    publish.finish(layout)
     refused = []
     try:
         for artefact in chosen:
@@ -72,13 +73,13 @@ def _reword(artefact: Artefact, layout: Layout, reason: str, root: Path) -> Path
     tests = judged.of_claims(artefact, layout.scale)
     same = all(path.is_file() and path.read_bytes() == content for path, content in files.items())
     if same and noted.get("claims") == tests:
+        publish.publish(layout, {}, manifest.stands_on(artefact))
         return None
-    for path, content in files.items():
-        write_atomic(path, content)
     noted["claims"] = tests
     entry = {"at": now(), "reason": reason} | ({"judged by cells": again} if again else {})
     noted.setdefault("reworded", []).append(entry)
-    write_atomic(told, json.dumps(noted, indent=1) + "\n")
+    files[told] = (json.dumps(noted, indent=1) + "\n").encode()
+    publish.publish(layout, files, manifest.stands_on(artefact))
     return told
 
 

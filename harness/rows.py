@@ -9,6 +9,7 @@ import pandas as pd
 from harness.artefacts import Cell
 from harness.experiments import RunSpec
 from harness.files import write_atomic
+from harness.integrity import require_defined, require_different, require_named
 from harness.layout import Layout
 from harness.record import read_record
 from harness.tables import text_of, texts
@@ -29,9 +30,11 @@ def collect(
     for spec in runs:
         folder = layout.run_folder(spec.id)
         record = records[spec.id] = read_record(folder)
+        require_named(spec, record)
         parts = {"metrics": pd.DataFrame(record["metrics"], columns=["name", "value", "unit"])}
         for file in record["tables"]:
             parts[Path(file).stem] = pd.read_csv(folder / file, keep_default_na=False, na_values=["nan"])
+        require_defined(spec, record, parts)
         for name, part in parts.items():
             for column, values in chosen.get(name, {}).items():
                 if column in part:
@@ -41,6 +44,7 @@ def collect(
                 zip(KEYS, (spec.experiment, spec.method, spec.setting, spec.seed, spec.id), strict=True)
             )
             stacks.setdefault(name, []).append(part.assign(**keys)[[*KEYS, *part.columns]])
+    require_different(records.values())
     return {name: pd.concat(parts, ignore_index=True) for name, parts in stacks.items()}, records
 
 

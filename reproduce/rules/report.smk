@@ -53,4 +53,4 @@ rule check:
     params:
         scale=SCALE,
     shell:
-        "python -m harness check --scale {params.scale} 2>&1 | tee {log}"
+        "python -m harness check --replay --scale {params.scale} 2>&1 | tee {log}"

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 
 import tiny
 from sealed import edit_record
 
 from harness import artefacts
+from harness.errors import HarnessError
 from harness.files import sha256_of
 from harness.layout import Layout
 from harness.make import make
@@ -53,9 +55,15 @@ def reran(*values: float) -> Change:
             metrics = [{"name": "accuracy", "value": value, "unit": ""}]
             metrics += [{"name": "count", "value": 782_938, "unit": ""}]
             edit_record(layout.run_folder(run), reseal=True, metrics=metrics)
-        make_table(layout)
+        make_table_if_possible(layout)
 
     return change
+
+
+def make_table_if_possible(layout: Layout) -> None:
+    """Where records are refused, check must tell of it."""
+    with suppress(HarnessError):
+        make_table(layout)
 
 
 def one_run_less(layout: Layout) -> None:
@@ -137,11 +145,11 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
     ),
     "a metric that is no number": (
         reran(70.5, math.nan, 71),
-        ["plain / a: verdict was 'agrees' and is 'differs' (our value is not a number)", "and is nan"],
+        [f"gold/table_1: {PLAIN[1]} left what is no number in metric accuracy"],
     ),
     "a metric beyond all bounds": (
         reran(70.5, math.inf, 71),
-        ["plain / a: verdict was 'agrees' and is 'differs' (our value is not a number)", "and is inf"],
+        [f"gold/table_1: {PLAIN[1]} left what is no number in metric accuracy"],
     ),
     "a run less than was accepted": (
         one_run_less,
@@ -166,15 +174,15 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
     ),
     "half of the accepted cells": (
         half(ACCEPTED),
-        [f"gold/table_1: {ACCEPTED} is cut short or was damaged. Look closer: git checkout -- {ACCEPTED}"],
+        [f"gold/table_1: {ACCEPTED} is cut short or was damaged … Look closer: git checkout -- {ACCEPTED}"],
     ),
     "half of the accepted claims": (
         half(ACCEPTED.replace("cells", "claims")),
-        ["table_1.claims.csv is cut short or was damaged. Look closer: git checkout -- published/smoke/tab"],
+        ["table_1.claims.csv is cut short or was damaged … Look closer: git checkout -- published/smoke/tab"],
     ),
     "half of the accepted provenance": (
         half(ACCEPTED.replace("cells.csv", "provenance.json")),
-        ["table_1.provenance.json is cut short or was damaged. Look closer: git checkout -- published/smo"],
+        ["table_1.provenance.json is cut short or was damaged … Look closer: git checkout -- published/smo"],
     ),
     "half of our cells": (
         half(f"{RESULTS}/tables/gold/table_1.cells.csv"),
@@ -193,7 +201,7 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
     ),
     "vanished claims file": (
         gone("results/smoke/tables/gold/table_1.claims.csv"),
-        ["claim fancy-wins: verdict was 'agrees' and is 'absent'"],
+        ["results/smoke/tables/gold/table_1.claims.csv is not what its records give"],
     ),
     "claim that says something else": (
         respec("Setting b is better.", "Setting b is worse."),
@@ -215,7 +223,7 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
     ),
     "edited exact value": (
         tamper("counted,a,782938,", "counted,a,782939,"),
-        [f"counted / a: value was 782939 and is 782938. {FIND}"],
+        [f"counted / a: value was 782939 and is 782938. {FIND}", f"{ACCEPTED} was edited"],
     ),
     "edited exact value of a figure": (
         lambda layout: replace(
@@ -251,7 +259,10 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
     ),
     "accepted but deleted": (
         gone(TABLE),
-        ["gold/table_1: was accepted and is no artefact … git rm published/smoke/tables/gold/table_1.*"],
+        [
+            "gold/table_1: was accepted and is no artefact … python -m harness withdraw gold/table_1",
+            f"gold/table_1: {TABLE} is missing since it was accepted at scale smoke",
+        ],
     ),
     "accepted for another scale only": (
         gone(ACCEPTED),

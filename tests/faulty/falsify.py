@@ -1,0 +1,158 @@
+"""Ways to falsify an accepted outcome, for hands that know the harness."""
+
+import csv
+import io
+import json
+import shutil
+
+from faulty.spoilt import ACCEPTED, PLAIN, RESULTS, TABLE, Change, make_table_if_possible
+from sealed import edit_record
+
+from harness import kept, manifest, publish
+from harness.files import sha256_of
+from harness.layout import Layout
+
+FIGURE = "published/smoke/figures/gold/figure_1"
+PROVENANCE = ACCEPTED.replace("cells.csv", "provenance.json")
+CLAIMS = ACCEPTED.replace("cells.csv", "claims.csv")
+ARCHIVE = "published/smoke/records/gold.tar.xz"
+EXPERIMENTS = "reproduce/gold/experiments.yaml"
+RANKING = "gold/ranking/params/a/s0"
+
+
+def resealed(*changes: Change) -> Change:
+    """The digests of the edited files are made whole again by somebody who knows of them."""
+
+    def change(layout: Layout) -> None:
+        for each in changes:
+            each(layout)
+        files = {file: file.read_bytes() for file in manifest.accepted_files(layout)}
+        publish.publish(layout, files, gone=[layout.root / name for name in manifest.read(layout)])
+        publish.publish(layout, files, [layout.root / TABLE])
+
+    return change
+
+
+def in_cells(**changed: str) -> Change:
+    """Fields of the accepted cell plain / a."""
+
+    def change(layout: Layout) -> None:
+        path = layout.root / ACCEPTED
+        lines = list(csv.DictReader(io.StringIO(path.read_text())))
+        lines[0].update(changed)
+        assert (lines[0]["row"], lines[0]["column"]) == ("plain", "a")
+        text = io.StringIO()
+        writer = csv.DictWriter(text, lines[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+        path.write_text(text.getvalue())
+
+    return change
+
+
+def twice(layout: Layout) -> None:
+    """The first cell stands there a second time, before it with another value."""
+    path = layout.root / ACCEPTED
+    head, first, *rest = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([head, first.replace("70.875", "99"), first, *rest]))
+
+
+def in_provenance(**changed: object) -> Change:
+    """Of every run that it names; a key that it has itself is its own."""
+
+    def change(layout: Layout) -> None:
+        path = layout.root / PROVENANCE
+        noted = json.loads(path.read_text())
+        mine = {key: value for key, value in changed.items() if key in noted}
+        noted.update(mine)
+        for run in noted["runs"]:
+            run.update({key: value for key, value in changed.items() if key not in mine})
+        path.write_text(json.dumps(noted, indent=1) + "\n")
+
+    return change
+
+
+def copied(old: str, new: str) -> Change:
+    return lambda layout: shutil.copyfile(layout.root / old, layout.root / new)
+
+
+def linked(layout: Layout) -> None:
+    path = layout.root / ACCEPTED
+    path.unlink()
+    path.symlink_to(layout.root / RESULTS / "tables/gold/table_1.cells.csv")
+
+
+def seed_copied(layout: Layout) -> None:
+    """Seed 0's folder over seed 1's: two runs of one."""
+    for file in layout.run_folder(PLAIN[0]).iterdir():
+        shutil.copyfile(file, layout.run_folder(PLAIN[1]) / file.name)
+
+
+def seed_copied_and_renamed(layout: Layout) -> None:
+    seed_copied(layout)
+    edit_record(layout.run_folder(PLAIN[1]), reseal=True, run=PLAIN[1], seed=1)
+    make_table_if_possible(layout)
+
+
+def record(run: str = PLAIN[1], **changed: object) -> Change:
+    def change(layout: Layout) -> None:
+        edit_record(layout.run_folder(run), reseal=True, **changed)
+        make_table_if_possible(layout)
+
+    return change
+
+
+def in_table(old: str, new: str) -> Change:
+    """One line of a run's table, its digest and the record's seal made whole."""
+
+    def change(layout: Layout) -> None:
+        folder = layout.run_folder(RANKING)
+        path = folder / "architectures.csv"
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new, 1))
+        edit_record(folder, reseal=True, tables={path.name: sha256_of(path)})
+        make_table_if_possible(layout)
+
+    return change
+
+
+def other_truth(layout: Layout) -> None:
+    truth = json.loads((layout.run_folder(RANKING) / "run.json").read_text())["truths"][0]
+    record(RANKING, truths=[{**truth, "file": "another.csv", "sha256": "cd" * 32}])(layout)
+
+
+def added_artefact(layout: Layout) -> None:
+    text = (layout.root / TABLE).read_text().replace("gold/table_1", "gold/table_2")
+    (layout.root / TABLE).with_name("table_2.yaml").write_text(text)
+
+
+def swept_away(layout: Layout) -> None:
+    for file in (layout.root / TABLE, *(layout.published / "tables/gold").iterdir()):
+        file.unlink()
+
+
+def in_archive(run: str = PLAIN[1], **changed: object) -> Change:
+    """A kept record edited and packed again."""
+
+    def change(layout: Layout) -> None:
+        path, apart = layout.root / ARCHIVE, Layout("smoke", layout.root, layout.root / "apart")
+        kept.lay_out_apart(path, apart)
+        edit_record(apart.run_folder(run), reseal=True, **changed)
+        runs = apart.results / "runs"
+        files = {
+            p.relative_to(runs).as_posix(): p.read_bytes() for p in sorted(runs.rglob("*.*")) if p.is_file()
+        }
+        path.write_bytes(kept.pack(files))
+        shutil.rmtree(apart.results)
+
+    return change
+
+
+def of_another_scale(layout: Layout) -> None:
+    noted = in_provenance(scale="cpu")
+    noted(layout)
+
+
+def better(value: float) -> list[dict[str, object]]:
+    return [{"name": "accuracy", "value": value, "unit": ""}, {"name": "count", "value": 782938, "unit": ""}]
