@@ -35,14 +35,12 @@ def outdated(artefact: Artefact, noted: dict[str, Any], scale: str, root: Path =
     then = {run["run"]: run["config"] for run in noted["runs"]}
     if today.keys() != then.keys():
         named = min(today.keys() ^ then.keys())
-        return (
-            f"was accepted {'with' if named in then else 'without'} {named}, and is made of other runs today"
-        )
+        return f"was accepted {'with' if named in then else 'without'} {named}"
     other = {run: _other_keys(then[run], today[run]) for run in then if then[run] != today[run]}
     if not other:
         return ""
     keys = ", ".join(sorted({key for keys in other.values() for key in keys}))
-    return f"was accepted from {len(other)} runs with another configuration than today's ({keys})"
+    return f"was accepted from runs of another configuration than today's ({keys})"
 
 
 def _other_keys(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

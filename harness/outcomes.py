@@ -80,14 +80,16 @@ def _read(artefact: Artefact, layout: Layout, base: Path) -> Outcome | None:
     if not cells.is_file():
         return None
     noted = cellfile.provenance(told)
-    old = _why_old(noted, artefact) if told.is_file() else ""
+    old = _why_old(noted, artefact, layout.scale, layout.root) if told.is_file() else ""
     read = cellfile.cells(cells), cellfile.claims(claims)
     took = [run["seconds"] for run in noted["runs"] if run.get("seconds")]
     usual = median(took) if took else 0.0
     return Outcome(artefact, layout.scale, *read, page.relative_to(layout.root).as_posix(), old, usual)
 
 
-def _why_old(noted: dict[str, Any], artefact: Artefact) -> str:
+def _why_old(noted: dict[str, Any], artefact: Artefact, scale: str, root: Path) -> str:
+    if told := judged.outdated(artefact, noted, scale, root):
+        return told.removeprefix("was ")
     if noted.get("cells") != judged.of_cells(artefact):
         return "accepted before today's cells were asked for"
     return "" if noted.get("rule") == judged.RULE else "judged by an earlier rule of verdicts"
