@@ -2,21 +2,24 @@
 
 import io
 import lzma
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.experiments import paper as experiments_of
-from harness.files import ROOT, write_atomic
+from harness.files import ROOT, at_work, write_atomic
 from harness.fresh import is_there, why_stale
 from harness.layout import Layout
 from harness.record import read_record
 
+RUN = re.compile(r"[a-z]+/(?!\.)[^/]+/(?!\.)[^/]+/(?!\.)[^/]+/s\d+")  # as in the Snakefile
 LIMIT = 4 << 20  # bytes of an archive: a clone has to carry it for ever
 
 
@@ -62,18 +65,46 @@ def lay_out(paper: str, layout: Layout, root: Path = ROOT) -> dict[str, str]:
     missing = [spec for spec in runs if not is_there(spec, layout, tables=True)]
     if not path.is_file():
         raise HarnessError(f"no records of {paper} are kept at scale {layout.scale}: {path} is not there")
+    kept = _unpack(path, paper, f"bring it back with `git checkout -- {path.relative_to(root)}`")
+    with _beside(layout) as beside:
+        built = {spec.id: _build(spec, kept[spec.id], beside, layout) for spec in missing if spec.id in kept}
+        laid = [run for run, reason in built.items() if not reason]
+        _forget_older(laid, layout)  # first: killed after it, the next call finds them missing
+        for run in laid:
+            place = layout.run_folder(run)
+            place.mkdir(parents=True, exist_ok=True)
+            with at_work(place):
+                shutil.rmtree(place)
+                (beside / run).rename(place)
+    return built
+
+
+def _unpack(path: Path, paper: str, back: str) -> dict[str, dict[str, bytes]]:
+    """The files of each run; an archive that holds anything else is not ours."""
     kept: dict[str, dict[str, bytes]] = {}
     try:
         with tarfile.open(path, "r:xz") as tar:
-            for member in filter(tarfile.TarInfo.isreg, tar):
+            for member in tar:
                 run, _, file = member.name.rpartition("/")
+                if not (member.isreg() and RUN.fullmatch(run) and run.startswith(f"{paper}/") and file):
+                    raise HarnessError(
+                        f"{path} holds {member.name!r}, which is no file of a run of {paper}: {back}"
+                    )
                 kept.setdefault(run, {})[file] = tar.extractfile(member).read()
     except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
-        back = f"git checkout -- {path.relative_to(root)}"
-        raise HarnessError(f"{path} cannot be read ({error}): bring it back with `{back}`") from None
-    found = {spec.id: _lay_out_one(spec, kept[spec.id], layout) for spec in missing if spec.id in kept}
-    _forget_older([run for run, reason in found.items() if not reason], layout)
-    return found
+        raise HarnessError(f"{path} cannot be read ({error}): {back}") from None
+    return kept
+
+
+@contextmanager
+def _beside(layout: Layout) -> Iterator[Path]:
+    """A folder to build records in, on the disk of the others; what a kill has left there is removed."""
+    folder = layout.results / ".laid-out"
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _forget_older(runs: list[str], layout: Layout) -> None:
@@ -88,23 +119,13 @@ def _forget_older(runs: list[str], layout: Layout) -> None:
             raise HarnessError(f"`snakemake --cleanup-metadata` failed: {done.stderr.strip()[-300:]}")
 
 
-def _lay_out_one(spec: RunSpec, files: dict[str, bytes], layout: Layout) -> str:
-    """Why a kept record does not count today, or '' once it stands in its run's place.
-
-    Its folder is built beside the others and moved, so that half a record is never seen.
-    """
-    place = layout.run_folder(spec.id)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".laid-out-") as temporary:
-        built = Path(temporary) / place.name
-        for name, content in files.items():
-            write_atomic(built / name, content)
-        try:
-            record = read_record(built)
-        except HarnessError:
-            return "its kept record is damaged"
-        if reason := why_stale(spec, record, layout):
-            return f"{reason} since it was kept"
-        shutil.rmtree(place, ignore_errors=True)
-        built.rename(place)
-    return ""
+def _build(spec: RunSpec, files: dict[str, bytes], beside: Path, layout: Layout) -> str:
+    """Why a kept record does not count today, or '' once it stands whole beside the others."""
+    for name, content in files.items():
+        write_atomic(beside / spec.id / name, content)
+    try:
+        record = read_record(beside / spec.id)
+    except HarnessError:
+        return "its kept record is damaged"
+    reason = why_stale(spec, record, layout)
+    return f"{reason} since it was kept" if reason else ""
