@@ -4,6 +4,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -98,17 +99,19 @@ def speak_plainly(*streams: object) -> None:
 
 def refused(error: OSError) -> HarnessError:
     """The sentence for a full disk or a place without rights; any other error is raised again: it is ours."""
-    what = error.filename or "the output"
-    if error.errno in NO_ROOM:
+    what, why = error.filename or "the output", error.strerror
+    if short := re.fullmatch(r"\d+ requested and \d+ written", str(error)):  # numpy knows no more of it
+        what, why = f"arrays below {cache_dir()}", short[0]
+    if short or error.errno in NO_ROOM:
         return HarnessError(
-            f"there is no room to write {what} ({error.strerror}): make room;"
+            f"there is no room to write {what} ({why}): make room;"
             " nothing finished is lost, the same command goes on"
         )
     cached = _is_of_cache(what)
     # Where no folder can be made, as below /proc, that is told as one that is not there.
     if error.errno in NO_RIGHT or (cached and error.errno == errno.ENOENT):
         return HarnessError(
-            f"{what} cannot be used ({error.strerror}): mend its rights or move away what stands there"
+            f"{what} cannot be used ({why}): mend its rights or move away what stands there"
             + ", or set NAS_CACHE to another folder" * cached
             + "; nothing finished is lost, the same command goes on"
         )
