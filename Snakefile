@@ -4,7 +4,7 @@ import sys
 
 from snakemake.utils import min_version
 
-from harness import campaign, warm
+from harness import campaign, planning, warm
 from harness.artefacts import artefacts, needed_runs
 from harness.errors import HarnessError
 from harness.experiments import paper_names
@@ -13,12 +13,16 @@ from harness.layout import Layout
 min_version("9.27.0")
 
 
-configfile: "config/config.yaml"
+workdir: workflow.basedir  # from wherever the command was given; --directory is stronger, and refused
+
+
+configfile: f"{workflow.basedir}/config/config.yaml"
 
 
 campaign.answer_ctrl_c()
 
 try:
+    campaign.require_place()
     SCALE = campaign.scale_of(config)
     LAYOUT = Layout(SCALE)
     RESULTS = f"results/{SCALE}"
@@ -28,6 +32,7 @@ try:
     if workflow.exec_mode == workflow.exec_mode.DEFAULT and campaign.is_asked_for():
         # Before jobs are planned: a record that was cut short or edited must count as missing.
         campaign.hold(LAYOUT)
+        planning.set_back_the_future(LAYOUT)
         campaign.set_broken_aside(list(RUNS.values()), LAYOUT)
 except HarnessError as error:
     sys.exit(f"snakemake: {error}")
@@ -58,6 +63,7 @@ DISPLAY = campaign.attach(list(RUNS.values()), LAYOUT, workflow.cores or 1, TARG
 
 
 onstart:
+    planning.refuse_touch(workflow.touch)
     if workflow.local_exec:
         warm.start(workflow.dag.needrun_jobs())
     DISPLAY.start(workflow.dag)

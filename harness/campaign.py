@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -19,12 +20,16 @@ from typing import IO, Any
 from harness import plan, status
 from harness.errors import INTERRUPTED, HarnessError
 from harness.experiments import RunSpec
-from harness.files import refused
+from harness.files import ROOT, refused, speak_plainly
 from harness.layout import SCALES, Layout, scale_rank
 from harness.record import refuse_broken
 from harness.yamlfile import nearest
 
 FULL = 1 << 20  # bytes: with less than this left, a job of this project fails
+LOOKS = re.compile(  # -n also behind other letters, as in -pn
+    "-[fFkpq]*n|-[lSDh]|--(list|lint|dry|summary|detailed|dag|rulegraph|filegraph|d3dag|unlock|cleanup-metadata"
+    "|report(?!-after)|print-|version|help)"
+)
 _held: list[IO[str]] = []  # open for as long as the process lives: closing it would release the lock
 
 
@@ -48,29 +53,7 @@ def unknown_target(word: str, rules: Collection[str], scale: str) -> str:
 
 def is_asked_for(words: Sequence[str] | None = None) -> bool:
     """Whether this call of Snakemake runs jobs: one that only lists or looks must not touch anything."""
-    looks = (
-        "-n",
-        "-l",
-        "-S",
-        "-D",
-        "--list",
-        "--lint",
-        "--dry",
-        "--summary",
-        "--detailed",
-        "--dag",
-        "--rulegraph",
-        "--filegraph",
-        "--d3dag",
-        "--unlock",
-        "--cleanup-metadata",
-        "--report",
-        "--print-",
-        "--version",
-        "--help",
-        "-h",
-    )
-    return not any(word.startswith(looks) for word in (sys.argv[1:] if words is None else words))
+    return not any(map(LOOKS.match, sys.argv[1:] if words is None else words))
 
 
 def hold(layout: Layout) -> None:
@@ -121,8 +104,19 @@ def set_broken_aside(runs: Sequence[RunSpec], layout: Layout) -> None:
         print(f"refused: {line}", file=sys.stderr)
 
 
-class NoSuchTarget(logging.Filter):
-    """Puts one sentence in the place of Snakemake's, where a target was asked for that no rule makes."""
+def require_place() -> None:
+    """Results stand beside the code that made them: there is one place for them."""
+    if set("{}") & set(str(ROOT)):
+        raise HarnessError(f"{ROOT} holds a brace, which Snakemake takes for a wildcard: rename the folder")
+    if Path.cwd() != ROOT:
+        raise HarnessError(
+            f"--directory {Path.cwd()} is not where this project works, which is {ROOT}:"
+            " leave --directory out, or copy the checkout there"
+        )
+
+
+class OneSentence(logging.Filter):
+    """In the place of Snakemake's words, where a target does not exist or a file cannot be used."""
 
     def __init__(self, rules: Collection[str], scale: str) -> None:
         super().__init__()
@@ -131,6 +125,9 @@ class NoSuchTarget(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if found := re.search(r"No rule to produce (\S+) \(", str(record.msg)):
             record.msg = f"snakemake: {unknown_target(found[1], self.rules, self.scale)}"
+        elif found := re.search(r"^\w+Error: \[Errno (\d+)\] (.+?): '(.+)'\s*\Z", str(record.msg), re.M):
+            with suppress(OSError):  # one that is no place's fault keeps its traceback
+                record.msg = f"snakemake: {refused(OSError(int(found[1]), found[2], found[3]))}"
         return True
 
 
@@ -267,6 +264,7 @@ def attach(runs: Sequence[RunSpec], layout: Layout, cores: int, rules: Collectio
     """Listen to Snakemake's log from now on; the display draws once it is started."""
     display = Display(runs, layout, cores)
     logger = logging.getLogger("snakemake.logging")
+    speak_plainly(sys.stderr, *(getattr(handler, "stream", None) for handler in logger.handlers))
     logger.addFilter(display)
-    logger.addFilter(NoSuchTarget(rules, layout.scale))
+    logger.addFilter(OneSentence(rules, layout.scale))
     return display

@@ -6,8 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from harness import artefacts, kept, manifest, publish
-from harness.changes import Change
 from harness.checked import ELSEWHERE, HERE, KEPT, SEALED, TIMES, Checked, of_artefact
+from harness.differences import Change
 from harness.errors import HarnessError
 from harness.files import ROOT
 from harness.layout import Layout

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import cellfile, changes, judged, kept
+from harness import cellfile, differences, judged, kept
 from harness.artefacts import Artefact
-from harness.changes import Change
+from harness.differences import Change
 from harness.errors import HarnessError
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
@@ -155,8 +155,8 @@ class _One:
     def _places(self, made: Made, exact: bool = False, **how: Any) -> list[Change]:
         """What changed from the accepted cells and claims to these."""
         cells, claims = cellfile.cells_in(made.cells), cellfile.claims_in(made.claims)
-        of_cells = changes.of_cells(self.cells, cells, exact=exact, **how)
-        of_claims = changes.of_claims(self.claims, claims, exact)
+        of_cells = differences.of_cells(self.cells, cells, exact=exact, **how)
+        of_claims = differences.of_claims(self.claims, claims, exact)
         tests = judged.of_claims(self.artefact, self.layout.scale)
         for claim in self.claims:
             if self.noted.get("claims", {}).get(claim["id"]) != tests.get(claim["id"]):

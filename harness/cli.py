@@ -7,13 +7,14 @@ import time
 
 from harness import artefacts, cli_accepted, experiments, outcomes, plan, status
 from harness.errors import INTERRUPTED, HarnessError
-from harness.files import refused
+from harness.files import refused, speak_plainly
 from harness.fresh import is_there
 from harness.layout import SCALES, Layout
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run one command; a mistake of the user is one sentence on stderr and exit code 1."""
+    speak_plainly(sys.stdout, sys.stderr)
     options = _parser().parse_args(argv)
     try:
         code = options.do(options) or 0

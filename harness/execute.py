@@ -9,6 +9,7 @@ from harness.allocator import keep_memory
 from harness.code_id import code_id
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
+from harness.files import at_work
 from harness.layout import Layout
 from harness.record import Run, commit, now, write_record
 from harness.settings import build
@@ -46,19 +47,20 @@ def execute(spec: RunSpec, layout: Layout, *, threads: int | None = None) -> Pat
     device = getattr(config, "device", "cpu")
     _require(device, spec.id)
     run = Run(spec, folder)
-    started, clock = now(), time.perf_counter()
-    module.run(run, config)
-    seconds = time.perf_counter() - clock
-    write_record(
-        run,
-        code=code,
-        commit=came_from,
-        device=device,
-        threads=threads,
-        allocator=allocator,
-        started=started,
-        seconds=seconds,
-    )
+    with at_work(folder):
+        started, clock = now(), time.perf_counter()
+        module.run(run, config)
+        seconds = time.perf_counter() - clock
+        write_record(
+            run,
+            code=code,
+            commit=came_from,
+            device=device,
+            threads=threads,
+            allocator=allocator,
+            started=started,
+            seconds=seconds,
+        )
     return folder / "run.json"
 
 

@@ -1,9 +1,14 @@
 """Where files are found and how they are written so that a kill loses nothing."""
 
 import errno
+import fcntl
 import hashlib
 import os
+import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from pathlib import Path
 
 from harness.errors import HarnessError
@@ -67,20 +72,56 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         raise
 
 
+@contextmanager
+def at_work(folder: Path) -> Iterator[None]:
+    """Nobody else works in this folder meanwhile: a kernel lock on it, which ends with the process."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system that has no locks
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise HarnessError(
+                    f"another process works in {folder}, perhaps of a campaign that was killed:"
+                    " wait for its end, or end it; then the same command goes on"
+                ) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def speak_plainly(*streams: object) -> None:
+    """A terminal, or a log, of another encoding than UTF-8 shows `?` for what it does not have."""
+    for stream in streams:
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def refused(error: OSError) -> HarnessError:
     """The sentence for a full disk or a place without rights; any other error is raised again: it is ours."""
-    what = error.filename or "the output"
-    if error.errno in NO_ROOM:
+    what, why = error.filename or "the output", error.strerror
+    if short := re.fullmatch(r"\d+ requested and \d+ written", str(error)):  # numpy knows no more of it
+        what, why = f"arrays below {cache_dir()}", short[0]
+    if short or error.errno in NO_ROOM:
         return HarnessError(
-            f"there is no room to write {what} ({error.strerror}): make room;"
+            f"there is no room to write {what} ({why}): make room;"
             " nothing finished is lost, the same command goes on"
         )
-    if error.errno in NO_RIGHT:
+    cached = _is_of_cache(what)
+    # Where no folder can be made, as below /proc, that is told as one that is not there.
+    if error.errno in NO_RIGHT or (cached and error.errno == errno.ENOENT):
         return HarnessError(
-            f"{what} cannot be used ({error.strerror}): mend its rights or move away what stands there;"
-            " nothing finished is lost, the same command goes on"
+            f"{what} cannot be used ({why}): mend its rights or move away what stands there"
+            + ", or set NAS_CACHE to another folder" * cached
+            + "; nothing finished is lost, the same command goes on"
         )
     raise error
+
+
+def _is_of_cache(what: str | bytes | int) -> bool:
+    """The cache, a file in it, or a folder that it stands in."""
+    path, cache = Path(os.fsdecode(what)) if not isinstance(what, int) else Path(), cache_dir()
+    return path.is_absolute() and (path.is_relative_to(cache) or cache.is_relative_to(path))
 
 
 def _umask() -> int:

@@ -2,24 +2,26 @@
 
 import io
 import lzma
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.experiments import paper as experiments_of
-from harness.files import ROOT, write_atomic
+from harness.files import ROOT, at_work, write_atomic
 from harness.fresh import is_there, why_stale
 from harness.layout import Layout
 from harness.publish import publish
 from harness.record import read_record
 
+RUN = re.compile(r"[a-z]+/(?!\.)[^/]+/(?!\.)[^/]+/(?!\.)[^/]+/s\d+")  # as in the Snakefile
 LIMIT = 4 << 20  # bytes of an archive: a clone has to carry it for ever
 
 
@@ -48,7 +50,7 @@ def keep(paper: str, layout: Layout, root: Path = ROOT) -> tuple[Path, int]:
 def with_records(paper: str, records: Iterable[str], layout: Layout) -> dict[Path, bytes]:
     """The paper's archive with these runs' records in it; nothing where they are too large to be kept."""
     path, files = archive(paper, layout), {}
-    for run, found in (read(path, layout) if path.is_file() else {}).items():
+    for run, found in (unpack(path, layout) if path.is_file() else {}).items():
         files |= {f"{run}/{name}": content for name, content in found.items()}
     for run in records:
         files = {name: content for name, content in files.items() if not name.startswith(f"{run}/")}
@@ -64,28 +66,32 @@ def _files_of(run: str, layout: Layout) -> dict[str, bytes]:
     return {f"{run}/{name}": (folder / name).read_bytes() for name in names}
 
 
-def read(path: Path, layout: Layout) -> dict[str, dict[str, bytes]]:
-    """The files of every record in an archive, by run and name."""
-    found: dict[str, dict[str, bytes]] = {}
+def unpack(path: Path, layout: Layout) -> dict[str, dict[str, bytes]]:
+    """The files of each run, by name; an archive that holds anything else is not ours."""
+    kept: dict[str, dict[str, bytes]] = {}
+    paper, back = (
+        path.name.partition(".")[0],
+        f"bring it back with `git checkout -- {path.relative_to(layout.root)}`",
+    )
     try:
         with tarfile.open(path, "r:xz") as tar:
-            for member in filter(tarfile.TarInfo.isreg, tar):
+            for member in tar:
                 run, _, file = member.name.rpartition("/")
-                found.setdefault(run, {})[file] = tar.extractfile(member).read()
+                if not (member.isreg() and RUN.fullmatch(run) and run.startswith(f"{paper}/") and file):
+                    raise HarnessError(
+                        f"{path} holds {member.name!r}, which is no file of a run of {paper}: {back}"
+                    )
+                kept.setdefault(run, {})[file] = tar.extractfile(member).read()
     except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
-        back = f"git checkout -- {path.relative_to(layout.root)}"
-        raise HarnessError(f"{path} cannot be read ({error}): bring it back with `{back}`") from None
-    return found
+        raise HarnessError(f"{path} cannot be read ({error}): {back}") from None
+    return kept
 
 
 def lay_out_apart(path: Path, apart: Layout) -> None:
     """Every record of an archive, in a folder of nobody's: to be compared, not to be made use of."""
-    for run, files in read(path, apart).items():
-        folder = apart.run_folder(run)
-        if not folder.resolve().is_relative_to(apart.results.resolve()):
-            raise HarnessError(f"{path} holds a record named {run!r}, which leads elsewhere: delete it")
+    for run, files in unpack(path, apart).items():
         for name, content in files.items():
-            write_atomic(folder / name, content)
+            write_atomic(apart.run_folder(run) / name, content)
 
 
 def records(runs: Iterable[str], apart: Layout) -> dict[str, dict[str, Any]]:
@@ -111,10 +117,29 @@ def lay_out(paper: str, layout: Layout, root: Path = ROOT) -> dict[str, str]:
     missing = [spec for spec in runs if not is_there(spec, layout, tables=True)]
     if not path.is_file():
         raise HarnessError(f"no records of {paper} are kept at scale {layout.scale}: {path} is not there")
-    kept = read(path, layout)
-    found = {spec.id: _lay_out_one(spec, kept[spec.id], layout) for spec in missing if spec.id in kept}
-    _forget_older([run for run, reason in found.items() if not reason], layout)
-    return found
+    kept = unpack(path, layout)
+    with _beside(layout) as beside:
+        built = {spec.id: _build(spec, kept[spec.id], beside, layout) for spec in missing if spec.id in kept}
+        laid = [run for run, reason in built.items() if not reason]
+        _forget_older(laid, layout)  # first: killed after it, the next call finds them missing
+        for run in laid:
+            place = layout.run_folder(run)
+            place.mkdir(parents=True, exist_ok=True)
+            with at_work(place):
+                shutil.rmtree(place)
+                (beside / run).rename(place)
+    return built
+
+
+@contextmanager
+def _beside(layout: Layout) -> Iterator[Path]:
+    """A folder to build records in, on the disk of the others; what a kill has left there is removed."""
+    folder = layout.results / ".laid-out"
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _forget_older(runs: list[str], layout: Layout) -> None:
@@ -129,23 +154,13 @@ def _forget_older(runs: list[str], layout: Layout) -> None:
             raise HarnessError(f"`snakemake --cleanup-metadata` failed: {done.stderr.strip()[-300:]}")
 
 
-def _lay_out_one(spec: RunSpec, files: dict[str, bytes], layout: Layout) -> str:
-    """Why a kept record does not count today, or '' once it stands in its run's place.
-
-    Its folder is built beside the others and moved, so that half a record is never seen.
-    """
-    place = layout.run_folder(spec.id)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".laid-out-") as temporary:
-        built = Path(temporary) / place.name
-        for name, content in files.items():
-            write_atomic(built / name, content)
-        try:
-            record = read_record(built)
-        except HarnessError:
-            return "its kept record is damaged"
-        if reason := why_stale(spec, record, layout):
-            return f"{reason} since it was kept"
-        shutil.rmtree(place, ignore_errors=True)
-        built.rename(place)
-    return ""
+def _build(spec: RunSpec, files: dict[str, bytes], beside: Path, layout: Layout) -> str:
+    """Why a kept record does not count today, or '' once it stands whole beside the others."""
+    for name, content in files.items():
+        write_atomic(beside / spec.id / name, content)
+    try:
+        record = read_record(beside / spec.id)
+    except HarnessError:
+        return "its kept record is damaged"
+    reason = why_stale(spec, record, layout)
+    return f"{reason} since it was kept" if reason else ""

@@ -160,6 +160,21 @@ def test_the_sentence_names_the_file_and_not_its_temporary_one(tmp_path, monkeyp
     assert told.startswith(f"there is no room to write {tmp_path / 'some.csv'} (No space left on device)")
 
 
+def test_numpy_that_cannot_write_all_of_an_array_is_one_sentence(tmp_path):
+    """Its error has neither a number nor a file: once a full disk of the cache ended in its traceback."""
+    code = f"""
+import numpy, harness.cli
+def write(_): numpy.save({str(tmp_path / "a.npy")!r}, numpy.zeros(10**6))
+harness.cli._plan = write
+harness.cli.main(["plan"])"""
+    command, env = [sys.executable, "-c", code], os.environ | {"NAS_CACHE": str(tmp_path)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=env, preexec_fn=small_files_only, capture_output=True, text=True
+    )
+    assert done.stderr.startswith(f"harness: there is no room to write arrays below {tmp_path} (1000000 ")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+
+
 def test_an_error_that_is_no_disks_is_not_dressed_up(monkeypatch):
     def lost(_options) -> None:
         raise FileNotFoundError(errno.ENOENT, "No such file", "rows.csv")

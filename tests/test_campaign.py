@@ -71,9 +71,12 @@ def test_a_second_campaign_is_refused_and_kill_9_releases(holder, tmp_path):
         ("all -p --config scale=cpu", True),
         ("all --dry-run", False),
         ("-n", False),
+        ("-pn all", False),
+        ("--nolock -pF all", True),
         ("--list-rules", False),
         ("--print-compilation", False),
         ("--report x.html", False),
+        ("--report-after-run --config scale=cpu", True),
         ("--unlock", False),
     ],
 )

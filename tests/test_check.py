@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sealed import edit_record
 
-from harness import cellfile, changes, check
+from harness import cellfile, check, differences
 from harness.cells import Filled, to_frame
 from harness.errors import HarnessError
 from harness.expect import Verdict
@@ -28,7 +28,7 @@ def cell(estimate: Estimate | None, **changed):
 
 
 def told(before, after, free=False, clock=False, exact=False) -> list[str]:
-    return changes._cell(before, after, free, clock, exact)
+    return differences._cell(before, after, free, clock, exact)
 
 
 def test_the_same_is_no_change():
@@ -114,7 +114,7 @@ def test_reasons_may_change_with_the_digits_that_they_tell():
 def test_order_of_cells_and_of_runs_is_no_change(tmp_path):
     cells = cellfile.cells(accepted(tmp_path).results / "tables/gold/table_1.cells.csv")
     turned = [{**cell, "runs": " ".join(reversed(cell["runs"].split()))} for cell in reversed(cells)]
-    assert changes.of_cells(cells, turned) == {}
+    assert differences.of_cells(cells, turned) == {}
 
 
 def test_of_the_same_records_nothing_moves():

@@ -65,3 +65,23 @@ def test_without_a_gpu_a_run_that_wants_one_ends_before_it_reads_anything(root, 
 
 def test_without_a_choice_of_device_it_was_a_processor(root):
     assert recorded(root)["device"] == "cpu"
+
+
+def test_a_run_that_a_killed_campaign_left_at_work_is_not_begun_a_second_time(tmp_path):
+    """Once an orphan and the next campaign's process wrote into one folder."""
+    wait = "    import pathlib, time\n    print('begun', flush=True)\n"
+    wait += "    while not pathlib.Path('go').exists():\n        time.sleep(0.05)\n    truth = run"
+    root = tiny.checkout(tmp_path, MODULE=tiny.MODULE.replace("    truth = run", wait, 1))
+    command = [sys.executable, "-m", "harness", "run", RUN]
+    orphan = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
+    assert orphan.stdout.readline() == "begun\n"
+    second = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    folder = Layout("smoke", root).run_folder(RUN)
+    told = f"harness: another process works in {folder}, perhaps of a campaign that was killed: wait for"
+    assert second.stderr.startswith(told) and second.stderr.count("\n") == 1
+    assert (second.returncode, second.stdout) == (1, "")
+    orphan.kill()
+    orphan.communicate()
+    (root / "go").touch()
+    assert subprocess.run(command, cwd=root).returncode == 0  # the lock went with its process
+    assert read_record(folder)["status"] == "done"

@@ -10,7 +10,7 @@ from harness import kept
 from harness.artefacts import artefacts
 from harness.check import KEPT, check
 from harness.errors import HarnessError
-from harness.files import sha256_of
+from harness.files import at_work, sha256_of
 from harness.fresh import require_fresh
 from harness.layout import SCALES, Layout
 
@@ -72,7 +72,7 @@ def test_a_record_of_other_code_is_left_to_be_run(layout):
     reasons = kept.lay_out("mini", layout, layout.root)
     assert set(reasons.values()) == {"its code has changed since it was kept"}
     assert not list(layout.results.rglob("run.json"))
-    assert not [p for p in layout.results.rglob(".laid-out-*")]
+    assert not list(layout.results.rglob(".laid-out*"))
 
 
 def test_records_of_other_code_are_not_kept(layout):
@@ -90,14 +90,58 @@ def test_a_record_that_was_edited_in_the_archive_is_left_to_be_run(layout):
     assert not layout.run_folder(RUN).exists()
 
 
-def test_names_in_an_archive_lead_nowhere_else(layout):
-    """Only runs that exist are looked for, by name."""
-    kept.archive("mini", layout).write_bytes(
-        kept.pack({"../../outside/run.json": b"{}", "/etc/run.json": b"{}"})
-    )
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../outside/run.json",
+        "/etc/run.json",
+        "mini/../a/b/s0/run.json",
+        "other/a/b/c/s0/run.json",
+        f"{RUN}/",
+    ],
+)
+def test_an_archive_with_a_name_that_leads_elsewhere_is_refused(layout, name):
+    """Once it was passed over: `0 records laid out`, exit code 0."""
+    whole = {f"{RUN}/run.json": (layout.run_folder(RUN) / "run.json").read_bytes()}
+    kept.archive("mini", layout).write_bytes(kept.pack({**whole, name: b"{}"}))
     shutil.rmtree(layout.results)
-    assert kept.lay_out("mini", layout, layout.root) == {}
+    told = (
+        rf"mini\.tar\.xz holds '{name}', which is no file of a run of mini: bring it back with `git checkout"
+    )
+    with pytest.raises(HarnessError, match=told):
+        kept.lay_out("mini", layout, layout.root)
     assert not (layout.root / "outside").exists() and not layout.results.exists()
+
+
+def test_killed_before_snakemake_forgets_what_it_noted_the_next_lay_out_does_all_of_it(layout, monkeypatch):
+    """Once the records stood already: the next call laid out none, and Snakemake ran them all again."""
+    before = contents(layout)
+    shutil.rmtree(layout.results)
+    forgotten = []
+
+    def killed(*_args) -> None:
+        raise KeyboardInterrupt
+
+    for killed_at in ("_forget_older", "at_work"):
+        with monkeypatch.context() as moment:
+            moment.setattr(kept, killed_at, killed)
+            moment.setattr(kept.shutil, "rmtree", lambda *_args, **_options: None)  # nor does it clean up
+            with pytest.raises(KeyboardInterrupt):
+                kept.lay_out("mini", layout, layout.root)
+        assert not list((layout.results / "runs").rglob("run.json"))
+        assert (layout.results / ".laid-out" / RUN / "run.json").is_file()
+    monkeypatch.setattr(kept, "_forget_older", lambda runs, _layout: forgotten.extend(runs))
+    assert not any(kept.lay_out("mini", layout, layout.root).values())
+    assert len(forgotten) == 12 and contents(layout) == before
+    assert not list(layout.results.rglob(".laid-out*"))
+
+
+def test_a_run_that_a_killed_campaign_left_at_work_is_not_laid_out_over(layout):
+    place = layout.run_folder(RUN)
+    (place / "run.json").unlink()
+    with at_work(place), pytest.raises(HarnessError, match=f"another process works in {place}"):
+        kept.lay_out("mini", layout, layout.root)
+    assert kept.lay_out("mini", layout, layout.root) == {RUN: ""}
 
 
 @pytest.mark.parametrize("share", [0, 0.1, 0.5])

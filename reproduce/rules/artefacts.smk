@@ -6,10 +6,9 @@ for _artefact in ARTEFACTS.values():
         name:
             f"make_{_artefact.target}"
         input:
-            runs_of(_artefact),
-            str(_artefact.path.relative_to(LAYOUT.root)),
+            partial(made_of, _artefact),
         output:
-            files_of(_artefact),
+            [shown(file, _artefact.paper) for file in files_of(_artefact)],
         log:
             f"{RESULTS}/log/{_artefact.name}.log",
         conda:

@@ -1,5 +1,8 @@
 """What the rules share: which files belong to an artefact, which run a wildcard names."""
 
+from functools import partial
+
+from harness import planning
 from harness.code_id import code_id
 from harness.experiments import canonical
 from harness.fresh import decided_by, inputs_of
@@ -10,9 +13,17 @@ def spec_of(wildcards):
     return RUNS[wildcards.run]
 
 
+def force(outdated, file):
+    """Plan the job of this file though it is there; a job that Snakemake starts elsewhere is planned here."""
+    if outdated and workflow.exec_mode == workflow.exec_mode.DEFAULT:
+        workflow.dag.forcefiles.add(file)
+
+
 def fetched_for(wildcards):
     """Notes of the image sets and truths that this run needs."""
-    return [f"{RESULTS}/data/{name}.json" for name in spec_of(wildcards).needs]
+    run = spec_of(wildcards)
+    force(planning.is_outdated(run, LAYOUT), f"{RESULTS}/runs/{run.id}/run.json")
+    return [f"{RESULTS}/data/{name}.json" for name in run.needs]
 
 
 def runs_of(artefact):
@@ -22,6 +33,17 @@ def runs_of(artefact):
 def files_of(artefact):
     """All files of an artefact, relative to the checkout."""
     return [str(p.relative_to(LAYOUT.root)) for p in outputs(artefact, LAYOUT.results)]
+
+
+def shown(file, paper):
+    """Marked for `snakemake --report` where it shows an artefact; this project's own report shows more."""
+    return report(file, category=paper) if file.endswith((".html", ".svg")) else file
+
+
+def made_of(artefact, wildcards):
+    """The records and the YAML of an artefact."""
+    force(planning.is_made_otherwise(artefact, LAYOUT), files_of(artefact)[0])
+    return [*runs_of(artefact), str(artefact.path.relative_to(LAYOUT.root))]
 
 
 # Every target names all that it stands on: where a file is missing between a target that is there and its
