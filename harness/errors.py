@@ -1,5 +1,6 @@
 """The one exception that a user is meant to read."""
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,5 +21,7 @@ def reading(name: object, what: str, then: str = "get it again") -> Iterator[Non
     except HarnessError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise  # the disk's, not the bytes'
         cause = " ".join(f"{type(error).__name__}: {error}".split())
         raise HarnessError(f"{name} {what} ({cause[:200]}): {then}") from error

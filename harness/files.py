@@ -53,8 +53,12 @@ def read_within(file: IO[bytes], name: object, limit: int = LARGEST) -> bytes:
     """All that a packed file unpacks to; a bomb is refused at the limit, whatever size it declares."""
     data = file.read(limit + 1)
     if len(data) > limit:
-        raise HarnessError(f"{name} unpacks to more than {limit >> 20} MB: remove it")
+        raise unpacks_to_more(name, limit)
     return data
+
+
+def unpacks_to_more(name: object, limit: int) -> HarnessError:
+    return HarnessError(f"{name} unpacks to more than {limit >> 20} MB: remove it")
 
 
 def write_atomic(path: Path, content: bytes | str) -> None:
