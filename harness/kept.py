@@ -2,6 +2,7 @@
 
 import io
 import lzma
+import re
 import shutil
 import subprocess
 import sys
@@ -9,15 +10,17 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, reading
 from harness.experiments import RunSpec
 from harness.experiments import paper as experiments_of
-from harness.files import ROOT, write_atomic
+from harness.files import ROOT, read_within, write_atomic
 from harness.fresh import is_there, why_stale
 from harness.layout import Layout
 from harness.record import read_record
 
 LIMIT = 4 << 20  # bytes of an archive: a clone has to carry it for ever
+UNPACKED = 256 << 20
+MEMBER = re.compile(r"[a-z]+(/(?!\.)[^/\0]+){3}/s\d+/(run\.json|(?!\.)[^/\0]+\.csv)")
 
 
 def archive(paper: str, layout: Layout) -> Path:
@@ -62,18 +65,25 @@ def lay_out(paper: str, layout: Layout, root: Path = ROOT) -> dict[str, str]:
     missing = [spec for spec in runs if not is_there(spec, layout, tables=True)]
     if not path.is_file():
         raise HarnessError(f"no records of {paper} are kept at scale {layout.scale}: {path} is not there")
-    kept: dict[str, dict[str, bytes]] = {}
-    try:
-        with tarfile.open(path, "r:xz") as tar:
-            for member in filter(tarfile.TarInfo.isreg, tar):
-                run, _, file = member.name.rpartition("/")
-                kept.setdefault(run, {})[file] = tar.extractfile(member).read()
-    except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
-        back = f"git checkout -- {path.relative_to(root)}"
-        raise HarnessError(f"{path} cannot be read ({error}): bring it back with `{back}`") from None
+    with reading(path, "cannot be read", f"bring it back with `git checkout -- {path.relative_to(root)}`"):
+        kept = _unpack(path)
     found = {spec.id: _lay_out_one(spec, kept[spec.id], layout) for spec in missing if spec.id in kept}
     _forget_older([run for run, reason in found.items() if not reason], layout)
     return found
+
+
+def _unpack(path: Path) -> dict[str, dict[str, bytes]]:
+    """The files of each run; one member that `keep` would not have packed, and nothing of it is taken."""
+    kept: dict[str, dict[str, bytes]] = {}
+    with lzma.open(path) as packed:  # unpacked before tarfile looks: a header too can be a bomb
+        content = io.BytesIO(read_within(packed, path, UNPACKED))
+    with tarfile.open(fileobj=content, mode="r:") as tar:
+        for member in tar:
+            run, _, file = member.name.rpartition("/")
+            if not (member.isreg() and MEMBER.fullmatch(member.name)) or file in kept.get(run, ()):
+                raise ValueError(f"{member.name[:80]!r} is no file of a run, or stands twice")
+            kept.setdefault(run, {})[file] = tar.extractfile(member).read()
+    return kept
 
 
 def _forget_older(runs: list[str], layout: Layout) -> None:
