@@ -29,6 +29,7 @@ try:
         # Before jobs are planned: a record that was cut short or edited must count as missing.
         campaign.hold(LAYOUT)
         campaign.set_broken_aside(list(RUNS.values()), LAYOUT)
+        campaign.set_outdated_aside(ARTEFACTS.values(), LAYOUT)
 except HarnessError as error:
     sys.exit(f"snakemake: {error}")
 

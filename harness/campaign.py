@@ -11,15 +11,17 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from harness import plan, status
+from harness.artefacts import Artefact
 from harness.errors import INTERRUPTED, HarnessError
 from harness.experiments import RunSpec
 from harness.files import refused
+from harness.fresh import forget_outdated
 from harness.layout import SCALES, Layout, scale_rank
 from harness.record import refuse_broken
 from harness.yamlfile import nearest
@@ -119,6 +121,16 @@ def set_broken_aside(runs: Sequence[RunSpec], layout: Layout) -> None:
         raise refused(error) from None
     for line in told:
         print(f"refused: {line}", file=sys.stderr)
+
+
+def set_outdated_aside(artefacts: Iterable[Artefact], layout: Layout) -> None:
+    """Artefacts that were made of other records than are there now are named, and made again."""
+    try:
+        told = [artefact.name for artefact in artefacts if forget_outdated(artefact, layout, layout.root)]
+    except OSError as error:
+        raise refused(error) from None
+    for name in told:
+        print(f"outdated: {name} was made of other records than are there now", file=sys.stderr)
 
 
 class NoSuchTarget(logging.Filter):

@@ -10,7 +10,7 @@ from harness.code_id import code_id, drawing_id, has_code
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.files import ROOT, sha256_of, write_atomic
-from harness.layout import Layout
+from harness.layout import Layout, artefact_file
 from harness.record import read_record
 
 
@@ -77,11 +77,12 @@ def is_there(spec: RunSpec, layout: Layout, tables: bool = False) -> bool:
 
 
 def decided_by(artefact: Artefact, scale: str, root: Path = ROOT) -> dict[str, str]:
-    """What besides its YAML and its records decides an artefact.
+    """What besides its records decides an artefact, by content: an edited file may keep its old date.
 
     Of experiments.yaml that is what no record holds: why cells have no run, and what differs.
     """
     found = {
+        "YAML": sha256_of(artefact.path),
         "experiments": _hash(repr((artefact.differs(scale), artefact.absences(scale, root)))),
         "code": code_id("harness.make"),
     }
@@ -93,6 +94,23 @@ def decided_by(artefact: Artefact, scale: str, root: Path = ROOT) -> dict[str, s
 def forget_made(artefact: Artefact, layout: Layout) -> None:
     """What is made in part is not fresh."""
     _note(artefact.name, layout).unlink(missing_ok=True)
+
+
+def forget_outdated(artefact: Artefact, layout: Layout, root: Path = ROOT) -> bool:
+    """Whether it was made of other records than are there now; it then counts as missing.
+
+    Snakemake looks at dates alone, and records that came from another machine keep theirs.
+    """
+    runs, noted = artefact.runs(layout.scale, root), _noted(artefact.name, layout)
+    try:
+        records = {spec.id: read_record(layout.run_folder(spec.id), tables=False) for spec in runs}
+    except HarnessError:
+        return False  # one is missing: it is made again anyway
+    if not noted or noted.get("records") == _records(records):
+        return False
+    forget_made(artefact, layout)
+    artefact_file(layout.results, artefact.name, ".cells.csv").unlink(missing_ok=True)
+    return True
 
 
 def note_made(
@@ -111,11 +129,7 @@ def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> dict
         records[spec.id] = read_record(layout.run_folder(spec.id))
         if reason := why_stale(spec, records[spec.id], layout):
             raise HarnessError(f"{artefact.name} stands on {spec.id}, and {reason} since: {again}")
-    try:
-        noted = json.loads(_note(artefact.name, layout).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        noted = {}
-    noted = noted if isinstance(noted, dict) else {}
+    noted = _noted(artefact.name, layout)
     for what, now in _sources(artefact, records, layout.scale, root).items():
         if noted.get(what) != now:
             raise HarnessError(f"{artefact.name} was made before its {what} changed: {again}")
@@ -126,11 +140,22 @@ def _note(name: str, layout: Layout) -> Path:
     return layout.results / "check" / "made" / f"{name}.json"
 
 
+def _noted(name: str, layout: Layout) -> dict[str, Any]:
+    try:
+        noted = json.loads(_note(name, layout).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
 def _sources(
     artefact: Artefact, records: dict[str, dict[str, Any]], scale: str, root: Path
 ) -> dict[str, str]:
-    runs = "\n".join(f"{run} {record['digest']}" for run, record in sorted(records.items()))
-    return {"YAML": sha256_of(artefact.path), "records": _hash(runs), **decided_by(artefact, scale, root)}
+    return {**decided_by(artefact, scale, root), "records": _records(records)}
+
+
+def _records(records: dict[str, dict[str, Any]]) -> str:
+    return _hash("\n".join(f"{run} {record['digest']}" for run, record in sorted(records.items())))
 
 
 def _hash(text: str) -> str:
