@@ -175,7 +175,7 @@ def load(path: Path, root: Path = ROOT) -> Artefact:
     """Read and check one artefact's YAML."""
     data, lines = read_with_lines(path)
     validate(data, lines, "artefact", path)
-    data, lines = expanded(data, lines)
+    data, lines = expanded(data, lines, path)
     refuse(data, lines, path)
     full = f"{path.parent.name}/{path.stem}"
     if data["artefact"] != full:

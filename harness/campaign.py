@@ -38,8 +38,9 @@ def scale_of(config: Mapping[str, Any]) -> str:
     for key in config:
         if key != "scale":
             raise HarnessError(f"--config {key}=… does not exist: {nearest(key, ['scale'])}")
-    scale_rank(config["scale"])
-    return config["scale"]
+    scale = config.get("scale")
+    scale_rank(scale)
+    return scale
 
 
 def unknown_target(word: str, rules: Collection[str], scale: str) -> str:

@@ -21,6 +21,7 @@ def read_cells(path: Path) -> "pd.DataFrame":
     """cells.csv as it was written: text stays text, an empty reason is no NaN."""
     import pandas as pd
 
+    cells(path)  # which tells of a damaged file what pandas would read somehow
     empty = {name: [""] for name in NUMBERS}
     return pd.read_csv(path, dtype=dict.fromkeys(TEXTS, str), keep_default_na=False, na_values=empty)
 

@@ -1,15 +1,19 @@
 """Where a long run keeps its state, so that a killed run continues: beside its results."""
 
+import hashlib
 import io
+import os
 import sys
 import time
 from typing import Any
 
 from harness.code_id import code_id
-from harness.errors import HarnessError
+from harness.errors import HarnessError, reading
 from harness.experiments import canonical
 from harness.files import write_atomic
 from harness.record import Run
+
+SEAL = hashlib.sha256().digest_size  # bytes before the state; torch itself reads over a flipped bit
 
 
 class Checkpoint:
@@ -27,22 +31,34 @@ class Checkpoint:
 
     def load(self) -> Any | None:
         """The state saved last (tensors and plain data), or None where there is none of this run."""
-        import torch
-
         if not self.path.is_file():
             return None
         try:
-            found = torch.load(self.path, weights_only=True)
-        except Exception as error:  # torch raises whatever its reader meets
-            raise HarnessError(f"{self.path} cannot be read ({type(error).__name__}): delete it") from None
-        if found["key"] == self._key:
-            return found["state"]
+            key, state = self._read()
+        except HarnessError as error:
+            os.replace(self.path, self.path.with_name("checkpoint.refused"))
+            print(error, file=sys.stderr)
+            return None
+        if key == self._key:
+            return state
         print(
             f"{self.path} is of another configuration, other code or another number of threads:"
             " this run begins anew",
             file=sys.stderr,
         )
         return None
+
+    def _read(self) -> tuple[str, Any]:
+        """A whole file of ours: what carries key and seal has the shape that this code gave it."""
+        import torch
+
+        then = "it is set aside as checkpoint.refused, this run begins anew"
+        with reading(self.path, "is no whole checkpoint of this project", then):
+            data = self.path.read_bytes()
+            if hashlib.sha256(data[SEAL:]).digest() != data[:SEAL]:
+                raise ValueError("its seal does not hold")
+            found = dict(torch.load(io.BytesIO(data[SEAL:]), weights_only=True))
+            return found["key"], found["state"]
 
     @property
     def due(self) -> bool:
@@ -53,9 +69,11 @@ class Checkpoint:
 
         memory = io.BytesIO()
         torch.save({"key": self._key, "state": state}, memory)
-        write_atomic(self.path, memory.getvalue())
+        content = memory.getvalue()
+        write_atomic(self.path, hashlib.sha256(content).digest() + content)
         self._saved = time.monotonic()
 
     def remove(self) -> None:
         """The run has ended."""
         self.path.unlink(missing_ok=True)
+        self.path.with_name("checkpoint.refused").unlink(missing_ok=True)

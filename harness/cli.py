@@ -102,9 +102,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _threads(text: str) -> int:
     """A number that a run can have; argparse tells of any other."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of threads: write 1 or more")
-    return int(text)
+    if (threads := _number(text)) not in range(1, 1025):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of threads: write 1 to 1024")
+    return threads
+
+
+def _number(text: str) -> int | str:  # Python itself reads no more than 4300 digits
+    return int(text) if text.isdecimal() and len(text) < 20 else text
 
 
 def _find(options: argparse.Namespace) -> int:
@@ -235,12 +239,10 @@ def _bench(options: argparse.Namespace) -> int:
     elif options.action == "convert":
         print(cli.convert(options.source))
     else:
-        trials = int(options.trials) if options.trials.isdecimal() else options.trials
-        if not options.epochs.isdecimal():
+        arch, epochs, trials = map(_number, (options.architecture, options.epochs, options.trials))
+        if not isinstance(epochs, int):
             raise HarnessError(f"epochs must be a whole number, not {options.epochs!r}")
-        arch = int(options.architecture) if options.architecture.isdecimal() else options.architecture
-        given = (options.space, arch, options.dataset, int(options.epochs), options.split)
-        cli.query(*given, trials, options.source)
+        cli.query(options.space, arch, options.dataset, epochs, options.split, trials, options.source)
     return 0
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
+from typing import IO
 
 from harness.errors import HarnessError
 
@@ -18,6 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
 NO_RIGHT += (errno.ENAMETOOLONG, errno.ENOTEMPTY)
+
+LARGEST = 1 << 30  # bytes that a packed file may unpack to: four times the largest that this project reads
 
 
 def cache_dir() -> Path:
@@ -49,6 +52,18 @@ def find_data(relative: str) -> Path | None:
 def sha256_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_within(file: IO[bytes], name: object, limit: int = LARGEST) -> bytes:
+    """All that a packed file unpacks to; a bomb is refused at the limit, whatever size it declares."""
+    data = file.read(limit + 1)
+    if len(data) > limit:
+        raise unpacks_to_more(name, limit)
+    return data
+
+
+def unpacks_to_more(name: object, limit: int) -> HarnessError:
+    return HarnessError(f"{name} unpacks to more than {limit >> 20} MB: remove it")
 
 
 def write_atomic(path: Path, content: bytes | str) -> None:

@@ -77,11 +77,12 @@ def is_there(spec: RunSpec, layout: Layout, tables: bool = False) -> bool:
 
 
 def decided_by(artefact: Artefact, scale: str, root: Path = ROOT) -> dict[str, str]:
-    """What besides its YAML and its records decides an artefact.
+    """What besides its records decides an artefact, by content: an edited file may keep its old date.
 
     Of experiments.yaml that is what no record holds: why cells have no run, and what differs.
     """
     found = {
+        "YAML": sha256_of(artefact.path),
         "experiments": _hash(repr((artefact.differs(scale), artefact.absences(scale, root)))),
         "code": code_id("harness.make"),
     }
@@ -111,11 +112,7 @@ def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> dict
         records[spec.id] = read_record(layout.run_folder(spec.id))
         if reason := why_stale(spec, records[spec.id], layout):
             raise HarnessError(f"{artefact.name} stands on {spec.id}, and {reason} since: {again}")
-    try:
-        noted = json.loads(_note(artefact.name, layout).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        noted = {}
-    noted = noted if isinstance(noted, dict) else {}
+    noted = _noted(artefact.name, layout)
     for what, now in _sources(artefact, records, layout.scale, root).items():
         if noted.get(what) != now:
             raise HarnessError(f"{artefact.name} was made before its {what} changed: {again}")
@@ -126,11 +123,22 @@ def _note(name: str, layout: Layout) -> Path:
     return layout.results / "check" / "made" / f"{name}.json"
 
 
+def _noted(name: str, layout: Layout) -> dict[str, Any]:
+    try:
+        noted = json.loads(_note(name, layout).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
 def _sources(
     artefact: Artefact, records: dict[str, dict[str, Any]], scale: str, root: Path
 ) -> dict[str, str]:
-    runs = "\n".join(f"{run} {record['digest']}" for run, record in sorted(records.items()))
-    return {"YAML": sha256_of(artefact.path), "records": _hash(runs), **decided_by(artefact, scale, root)}
+    return {**decided_by(artefact, scale, root), "records": _records(records)}
+
+
+def _records(records: dict[str, dict[str, Any]]) -> str:
+    return _hash("\n".join(f"{run} {record['digest']}" for run, record in sorted(records.items())))
 
 
 def _hash(text: str) -> str:

@@ -12,17 +12,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, reading
 from harness.experiments import RunSpec
 from harness.experiments import paper as experiments_of
-from harness.files import ROOT, at_work, write_atomic
+from harness.files import ROOT, at_work, read_within, write_atomic
 from harness.fresh import is_there, why_stale
 from harness.layout import Layout
 from harness.publish import publish
 from harness.record import read_record
 
-RUN = re.compile(r"[a-z]+/(?!\.)[^/]+/(?!\.)[^/]+/(?!\.)[^/]+/s\d+")  # as in the Snakefile
 LIMIT = 4 << 20  # bytes of an archive: a clone has to carry it for ever
+UNPACKED = 256 << 20
+MEMBER = re.compile(r"[a-z]+(/(?!\.)[^/\0]+){3}/s\d+/(run\.json|(?!\.)[^/\0]+\.csv)")
 
 
 def archive(paper: str, layout: Layout) -> Path:
@@ -67,23 +68,19 @@ def _files_of(run: str, layout: Layout) -> dict[str, bytes]:
 
 
 def unpack(path: Path, layout: Layout) -> dict[str, dict[str, bytes]]:
-    """The files of each run, by name; an archive that holds anything else is not ours."""
+    """The files of each run; one member that was not packed here, and nothing of it is taken."""
     kept: dict[str, dict[str, bytes]] = {}
-    paper, back = (
-        path.name.partition(".")[0],
-        f"bring it back with `git checkout -- {path.relative_to(layout.root)}`",
-    )
-    try:
-        with tarfile.open(path, "r:xz") as tar:
+    paper, back = path.name.partition(".")[0], path.relative_to(layout.root)
+    with reading(path, "cannot be read", f"bring it back with `git checkout -- {back}`"):
+        with lzma.open(path) as packed:  # unpacked before tarfile looks: a header too can be a bomb
+            content = io.BytesIO(read_within(packed, path, UNPACKED))
+        with tarfile.open(fileobj=content, mode="r:") as tar:
             for member in tar:
                 run, _, file = member.name.rpartition("/")
-                if not (member.isreg() and RUN.fullmatch(run) and run.startswith(f"{paper}/") and file):
-                    raise HarnessError(
-                        f"{path} holds {member.name!r}, which is no file of a run of {paper}: {back}"
-                    )
+                mine = member.isreg() and MEMBER.fullmatch(member.name) and run.startswith(f"{paper}/")
+                if not mine or file in kept.get(run, ()):
+                    raise ValueError(f"{member.name[:80]!r} is no file of a run of {paper}, or stands twice")
                 kept.setdefault(run, {})[file] = tar.extractfile(member).read()
-    except (tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
-        raise HarnessError(f"{path} cannot be read ({error}): {back}") from None
     return kept
 
 

@@ -22,6 +22,13 @@ if TYPE_CHECKING:  # numpy takes its number of threads when it is loaded: execut
     import numpy as np
 
 FORMAT = 1
+KINDS = {
+    **dict.fromkeys(("run", "scale", "status", "code", "commit", "device", "started", "ended"), str),
+    **dict.fromkeys(("config", "machine", "tables"), dict),
+    **dict.fromkeys(("metrics", "truths"), list),
+    **dict.fromkeys(("seed", "threads"), int),
+    "seconds": (int, float),
+}
 
 
 @dataclass(frozen=True)
@@ -181,6 +188,10 @@ def read_record(folder: Path, *, tables: bool = True) -> dict[str, Any]:
         raise HarnessError(f"{path} is no record of format {FORMAT}: `snakemake` runs it again")
     if record.get("digest") != digest(record):
         raise HarnessError(f"{path} was changed after its run ended: `snakemake` runs it again")
+    wrong = [key for key, kind in KINDS.items() if not isinstance(record.get(key), kind)]
+    lists = ("metrics", "truths")
+    if wrong := wrong or [key for key in lists if not all(isinstance(one, dict) for one in record[key])]:
+        raise HarnessError(f"{path} has no {wrong[0]!r} as runs write it: `snakemake` runs it again")
     for name, expected in record["tables"].items() if tables else ():
         file = folder / name
         if not file.is_file() or sha256_of(file) != expected:

@@ -13,7 +13,7 @@ from harness.marks import MARKS
 from harness.texlayout import CELL, HEAD, LABEL, groups, wrapped
 
 _TEX = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}"}
-_TEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+_TEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "\n": " "}
 _TEX |= {
     "×": r"$\times$",
     "≈": r"$\approx$",
@@ -133,17 +133,17 @@ def markdown(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
     def cell(c: pd.Series) -> str:
         paper = f" [{c['reported']}]" if c["reported"] else ""
         mark = MARKS[c["verdict"]][0]
-        return f"{ours(c, format_of(artefact, c))}{paper}{' ' + mark if mark else ''}".replace("|", r"\|")
+        return _md(f"{ours(c, format_of(artefact, c))}{paper}{' ' + mark if mark else ''}")
 
     rows, columns, grid = _grid(cells, cell)
     heads = ["", *columns]
-    lines = ["| " + " | ".join(h.replace("|", r"\|") for h in heads) + " |", "|---" * len(heads) + "|"]
+    lines = ["| " + " | ".join(map(_md, heads)) + " |", "|---" * len(heads) + "|"]
     for r in rows:
-        line = [r.replace("|", r"\|"), *(grid.get((r, c), "") for c in columns)]
+        line = [_md(r), *(grid.get((r, c), "") for c in columns)]
         lines.append(f"| {' | '.join(line)} |")
     legend = ", ".join(f"{MARKS[v][0]} {v}" for v in MARKS if v and (cells["verdict"] == v).any())
     return "\n".join(
-        [*lines, "", text, "", f"Ours [paper] mark: {legend or 'the paper prints no numbers'}.", ""]
+        [*lines, "", _no_html(text), "", f"Ours [paper] mark: {legend or 'the paper prints no numbers'}.", ""]
     )
 
 
@@ -234,4 +234,14 @@ def _grid(
 
 
 def _tex(text: str) -> str:
-    return "".join(_TEX.get(ch, ch) for ch in str(text))
+    """No command of LaTeX's; at the beginning of a line [ and * would belong to the line break before."""
+    guard = "{}" if str(text).startswith(("[", "*")) else ""
+    return guard + "".join(_TEX.get(ch, ch) for ch in str(text))
+
+
+def _md(text: str) -> str:
+    return _no_html(text).replace("\n", " ").replace("|", r"\|")
+
+
+def _no_html(text: str) -> str:
+    return re.sub("<(?=[a-zA-Z/!?])", r"\<", text)

@@ -1,18 +1,24 @@
 """Lines of an artefact's YAML that stand for several: `each`, and the words in their texts."""
 
+import math
 import re
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from harness.yamlfile import Lines
+from harness.errors import HarnessError
+from harness.yamlfile import Lines, line_of
+
+MOST = 100_000  # cells, or combinations of words; the largest artefact has 1,300
 
 
-def expanded(data: dict[str, Any], lines: Lines) -> tuple[dict[str, Any], Lines]:
+def expanded(data: dict[str, Any], lines: Lines, path: Path) -> tuple[dict[str, Any], Lines]:
     """Lines and claims with `each` become one per combination, the last word running fastest."""
+    _refuse_too_many(data, (), 1, lines, path)
     data, lines = dict(data), dict(lines)
     inside: dict[tuple, Lines] = {}  # the lines of each row, column or claim, found in one go
-    for path, n in lines.items():
-        inside.setdefault(path[:2], {})[path[2:]] = n
+    for place, n in lines.items():
+        inside.setdefault(place[:2], {})[place[2:]] = n
     for key in ("rows", "columns", "claims"):
         several, at = [], []
         for i, line in enumerate(data.get(key, [])):
@@ -21,7 +27,23 @@ def expanded(data: dict[str, Any], lines: Lines) -> tuple[dict[str, Any], Lines]
                 at.append(inside.get((key, i), {}))
         data[key] = several
         lines |= {(key, i, *rest): n for i, there in enumerate(at) for rest, n in there.items()}
+    if (cells := len(data["rows"]) * len(data["columns"])) > MOST:
+        raise HarnessError(f"{path}: {cells:,} cells are more than {MOST:,}: make several artefacts of it")
     return data, lines
+
+
+def _refuse_too_many(value: Any, at: tuple, times: int, lines: Lines, path: Path) -> None:
+    """Before they are written out: a dozen words of ten values each would never come to an end."""
+    if isinstance(value, dict):
+        words = value.get("each")
+        times *= math.prod(map(len, words.values())) if isinstance(words, dict) and at else 1
+        if times > MOST:
+            line = line_of(lines, (*at, "each"))
+            raise HarnessError(f"{path}, line {line}: each makes {times:,} of this, more than {MOST:,}")
+    if isinstance(value, dict | list):
+        for key, inside in value.items() if isinstance(value, dict) else enumerate(value):
+            if key != "each":
+                _refuse_too_many(inside, (*at, key), times, lines, path)
 
 
 def each(line: dict[str, Any]) -> list[dict[str, Any]]:

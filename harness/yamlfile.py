@@ -16,6 +16,7 @@ SCHEMAS = ROOT / "config" / "schema"
 Lines = dict[tuple, int]
 MOST = 30  # names in one sentence
 LARGEST = 100_000  # keys and items of a file, with what its aliases stand for
+LONGEST = 1 << 20  # characters; the longest of this project's files has thirty thousand
 
 
 class _Readable:
@@ -64,6 +65,8 @@ def read_with_lines(path: Path) -> tuple[Any, Lines]:
         raise HarnessError(f"{path} cannot be read ({error.strerror}): mend its rights") from None
     except UnicodeDecodeError as error:
         raise HarnessError(f"{path} is not UTF-8 text (byte {error.start}): save it as UTF-8") from None
+    if len(text) > LONGEST:
+        raise HarnessError(f"{path} has {len(text):,} characters, too many for one of this project's files")
     lines: Lines = {(): 1}
     try:
         loader, node = _composed(text)

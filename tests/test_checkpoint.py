@@ -1,13 +1,15 @@
 """The state of a long run: kept whole, found again, and never taken for another run's."""
 
 import dataclasses
+import hashlib
+import io
 from pathlib import Path
 
 import pytest
 import torch
+from support import calling
 
 from harness.checkpoint import Checkpoint
-from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.record import Run
 
@@ -55,20 +57,52 @@ def test_another_number_of_threads_does_not_take_it(tmp_path: Path) -> None:
         torch.set_num_threads(before)
 
 
-def test_a_file_that_is_no_checkpoint_is_told(tmp_path: Path) -> None:
-    (tmp_path / "checkpoint").write_bytes(b"half a file")
-    with pytest.raises(HarnessError, match="checkpoint cannot be read .* delete it"):
-        checkpoint(tmp_path).load()
+def sealed(content: object) -> bytes:
+    """A file with the seal of ours, whatever is in it."""
+    memory = io.BytesIO()
+    torch.save(content, memory)
+    return hashlib.sha256(memory.getvalue()).digest() + memory.getvalue()
 
 
-def test_a_hostile_pickle_is_refused(tmp_path: Path) -> None:
-    class Evil:
-        def __reduce__(self):
-            return (Path.touch, (tmp_path / "executed",))
+def flipped(whole: bytes) -> bytes:
+    """One bit of the state's numbers: torch alone takes such a file."""
+    at = whole.index(torch.arange(100, 164).numpy().tobytes())
+    return whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
 
-    torch.save({"key": "", "state": Evil()}, tmp_path / "checkpoint")
-    with pytest.raises(HarnessError):
-        checkpoint(tmp_path).load()
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda whole: b"",
+        lambda whole: b"half a file",
+        lambda whole: whole[:-100],
+        flipped,
+        lambda whole: sealed([1, 2]),
+        lambda whole: sealed(torch.zeros(3)),
+        lambda whole: sealed({"state": {}}),
+        lambda whole: sealed({"key": "", "epoch": 1}),
+    ],
+)
+def test_a_checkpoint_that_is_not_ours_is_set_aside_and_the_run_begins_anew(tmp_path, spoil, capsys) -> None:
+    kept = checkpoint(tmp_path)
+    kept.save({"order": torch.arange(100, 164)})
+    kept.path.write_bytes(spoil(kept.path.read_bytes()))
+    assert kept.load() is None and not kept.path.exists()
+    told = capsys.readouterr().err
+    assert told.startswith(f"{kept.path} is no whole checkpoint of this project (")
+    assert told.endswith("): it is set aside as checkpoint.refused, this run begins anew\n")
+    assert told.count("\n") == 1 and kept.path.with_name("checkpoint.refused").is_file()
+    kept.save({})
+    assert kept.load() == {}
+    kept.remove()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_hostile_pickle_is_refused(tmp_path: Path, capsys) -> None:
+    evil = calling(Path.touch, tmp_path / "executed")
+    (tmp_path / "checkpoint").write_bytes(sealed({"key": "", "state": evil}))
+    assert checkpoint(tmp_path).load() is None
+    assert "no whole checkpoint" in capsys.readouterr().err
     assert not (tmp_path / "executed").exists()
 
 

@@ -99,7 +99,7 @@ def test_a_mistake_is_one_sentence(checkout, words, told):
 
 
 WRONG = ("", "fond", "find", "status --scale big", "accept", "bench", "data drop")
-WRONG += tuple(f"run {RUN} --threads {threads}" for threads in ("0", "-2", "two"))
+WRONG += tuple(f"run {RUN} --threads {threads}" for threads in ("0", "-2", "two", "99999999"))
 
 
 @pytest.mark.parametrize("words", WRONG)

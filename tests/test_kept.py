@@ -1,6 +1,9 @@
 """Records that travel with the project: packed, and laid out again in a checkout that never ran them."""
 
+import io
+import lzma
 import shutil
+import tarfile
 
 import pytest
 import tiny
@@ -90,27 +93,69 @@ def test_a_record_that_was_edited_in_the_archive_is_left_to_be_run(layout):
     assert not layout.run_folder(RUN).exists()
 
 
+def refused(layout: Layout, content: bytes) -> str:
+    """What is said of an archive of these bytes, of which nothing is laid out."""
+    path = kept.archive("mini", layout)
+    path.write_bytes(content)
+    shutil.rmtree(layout.results)
+    with pytest.raises(HarnessError) as caught:
+        kept.lay_out("mini", layout, layout.root)
+    assert not layout.results.exists() and not (layout.root / "outside").exists()
+    assert str(caught.value).startswith(f"{path} ")
+    return str(caught.value)
+
+
 @pytest.mark.parametrize(
     "name",
     [
         "../../outside/run.json",
         "/etc/run.json",
-        "mini/../a/b/s0/run.json",
+        "mini/noise/../low/s1/run.json",
+        f"{RUN}/../run.json",
+        f"{RUN}/checkpoint",
+        f"{RUN}/.hidden.csv",
+        f"{RUN}/deeper/run.json",
+        "run.json",
         "other/a/b/c/s0/run.json",
-        f"{RUN}/",
+        "",
     ],
 )
-def test_an_archive_with_a_name_that_leads_elsewhere_is_refused(layout, name):
-    """Once it was passed over: `0 records laid out`, exit code 0."""
+def test_an_archive_with_a_name_that_is_no_runs_is_refused(layout, name):
+    """Once nothing was written, and nothing said: 0 records laid out, exit 0."""
     whole = {f"{RUN}/run.json": (layout.run_folder(RUN) / "run.json").read_bytes()}
-    kept.archive("mini", layout).write_bytes(kept.pack({**whole, name: b"{}"}))
-    shutil.rmtree(layout.results)
-    told = (
-        rf"mini\.tar\.xz holds '{name}', which is no file of a run of mini: bring it back with `git checkout"
-    )
-    with pytest.raises(HarnessError, match=told):
-        kept.lay_out("mini", layout, layout.root)
-    assert not (layout.root / "outside").exists() and not layout.results.exists()
+    told = refused(layout, kept.pack({**whole, name: b"{}"}))
+    assert f"(ValueError: {name!r} is no file of a run of mini, or stands twice)" in told
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
+def test_an_archive_with_anything_but_files_is_refused(layout, kind):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:xz") as tar:
+        member = tarfile.TarInfo(f"{RUN}/run.json")
+        member.type, member.linkname = kind, "/etc/passwd"
+        tar.addfile(member)
+    assert "is no file of a run" in refused(layout, packed.getvalue())
+
+
+def test_an_archive_that_names_a_file_twice_is_refused(layout):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:xz") as tar:
+        for _ in range(2):
+            tar.addfile(tarfile.TarInfo(f"{RUN}/run.json"))
+    assert "stands twice" in refused(layout, packed.getvalue())
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(layout, monkeypatch):
+    """In a member as in a header of tar's own, which tarfile reads whole."""
+    monkeypatch.setattr(kept, "UNPACKED", 1 << 20)
+    zeros = kept.pack({f"{RUN}/values.csv": bytes(2 << 20)})
+    assert len(zeros) < 2000
+    assert refused(layout, zeros).endswith("mini.tar.xz unpacks to more than 1 MB: remove it")
+    header = tarfile.TarInfo("pax")
+    header.type, header.size = tarfile.XHDTYPE, 2 << 20
+    layout.results.mkdir()
+    bomb = lzma.compress(header.tobuf() + bytes(2 << 20))
+    assert refused(layout, bomb).endswith("mini.tar.xz unpacks to more than 1 MB: remove it")
 
 
 def test_killed_before_snakemake_forgets_what_it_noted_the_next_lay_out_does_all_of_it(layout, monkeypatch):

@@ -8,7 +8,7 @@ import tiny
 from harness import experiments, plan
 from harness.layout import Layout
 from harness.plan import Past, bytes_text, duration, forecast
-from harness.record import digest
+from harness.record import KINDS, digest
 
 
 def spec(run="p/e/m/s/s0", scale="smoke"):
@@ -69,13 +69,8 @@ def test_runs_that_ended_tell_how_fast_this_machine_is(tmp_path):
 def test_a_forecast(tmp_path):
     layout = Layout("smoke", tmp_path)
     runs = [spec(f"p/e/m/s/s{seed}") for seed in range(4)] + [spec("p/new/m/s/s0")]
-    record = {
-        "format": 1,
-        "run": "p/e/m/s/s0",
-        "config": {},
-        "code": "gone",
-        "tables": {},
-    }
+    record = {key: (kind if isinstance(kind, type) else float)() for key, kind in KINDS.items()}
+    record |= {"format": 1, "run": "p/e/m/s/s0", "code": "gone"}
     sealed_record = json.dumps({**record, "digest": digest(record)})
     tiny.write(tmp_path, "results/smoke/runs/p/e/m/s/s0/run.json", sealed_record)
     tiny.write(tmp_path, "results/smoke/runs/p/e/m/s/s1/run.json", sealed_record[:100])  # cut short: missing

@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 import tiny
+from sealed import edit_record
 
 from harness import experiments, record
 from harness.errors import HarnessError
@@ -48,6 +49,18 @@ def test_a_record_says_what_a_reader_asks(made):
     assert 0 <= found["seconds"] < 5 and found["started"] <= found["ended"]
     assert [m["name"] for m in found["metrics"]] == ["mean"] and list(found["tables"]) == ["values.csv"]
     assert not (layout.run_folder(NAME) / "progress.json").exists()
+
+
+@pytest.mark.parametrize("key", record.KINDS)
+def test_a_sealed_record_of_another_shape_is_refused(folder, key):
+    """Once whoever read it first ended in a TypeError or a KeyError."""
+    for value in ([[1]], {"a": [1]}, None):
+        if not isinstance(value, record.KINDS[key]) or key in ("metrics", "truths"):
+            edit_record(folder, reseal=True, **{key: value})
+            with pytest.raises(
+                HarnessError, match=f"run.json has no '{key}' as runs write it: .* runs it again"
+            ):
+                read_record(folder)
 
 
 def test_the_same_run_again_gives_the_same_numbers(made, tmp_path):

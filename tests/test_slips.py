@@ -121,3 +121,5 @@ def test_a_slip_in_config(config, said):
     with pytest.raises(HarnessError, match=re.escape(said)):
         campaign.scale_of(config)
     assert campaign.scale_of({"scale": "paper"}) == "paper"
+    with pytest.raises(HarnessError, match="scale None does not exist: use one of smoke, cpu, paper"):
+        campaign.scale_of({})  # config/config.yaml without it, once a KeyError

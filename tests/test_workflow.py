@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import tiny
+from sealed import edit_record
 
 from harness import artefacts, kept
 from harness.accept import accept
@@ -184,6 +185,42 @@ def test_a_papers_name_is_a_target(whole):
     shutil.rmtree(whole / "results" / "smoke" / "tables")
     campaign(whole, "mini")
     assert (whole / "results" / "smoke" / "tables" / "mini" / "table_1.md").is_file()
+
+
+def edit_and_keep_the_date(root: Path, path: str, old: str, new: str) -> None:
+    """As rsync and tar bring an older edit."""
+    times = (root / path).stat()
+    tiny.edit(root, path, old, new)
+    os.utime(root / path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_a_file_that_was_edited_and_kept_its_date_is_seen(whole, tmp_path):
+    """`check` was red and named the command that mends it, which said that there is nothing to be done."""
+    root = shutil.copytree(whole, tmp_path / "edited")
+    edit_and_keep_the_date(root, "tables/mini/table_1.yaml", "title: Means", "title: Other means")
+    campaign(root, "all")
+    assert "Other means" in (root / "results/smoke/tables/mini/table_1.md").read_text()
+    assert "Nothing to be done" in campaign(root, "all", "--dry-run")
+    for path, old, new, job in (
+        ("reproduce/mini/NOTES.md", "They mean nothing", "They mean little", "verdicts"),
+        ("reproduce/mini/experiments.yaml", "authors: nobody", "authors: somebody", "verdicts"),
+        ("harness/report/page.css", "{", "{ ", "page"),
+    ):
+        edit_and_keep_the_date(root, path, old, new)
+        told = campaign(root, "all", "--dry-run")
+        assert re.search(rf"params have changed since last execution:\n +{job}$", told, re.M), told
+        edit_and_keep_the_date(root, path, new, old)
+
+
+def test_records_that_keep_their_dates_from_another_machine_are_seen(whole, tmp_path):
+    root = shutil.copytree(whole, tmp_path / "records")
+    before = files(root)
+    path = record(root, LOW[0])
+    times = path.stat()
+    edit_record(path.parent, reseal=True, metrics=[{"name": "mean", "value": 77.25, "unit": ""}])
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    campaign(root)
+    assert files(root) != before and "Nothing to be done" in campaign(root, "all", "--dry-run")
 
 
 def test_kept_records_are_not_run_again_where_older_code_was_run_before(whole, tmp_path):

@@ -219,5 +219,5 @@ def _read(folder: Path) -> Meta | None:
         raw["arrays"] = {name: (Stamp(**seen), sha) for name, (seen, sha) in raw["arrays"].items()}
         raw["columns"] = tuple(raw["columns"])
         return Meta(**raw)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

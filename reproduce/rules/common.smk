@@ -5,6 +5,7 @@ from functools import partial
 from harness import planning
 from harness.code_id import code_id
 from harness.experiments import canonical
+from harness.files import sha256_of
 from harness.fresh import decided_by, inputs_of
 from harness.make import outputs
 
@@ -52,6 +53,16 @@ EVERYTHING = [
     *(f"{RESULTS}/runs/{run}/run.json" for run in RUNS),
     *(file for artefact in ARTEFACTS.values() for file in files_of(artefact)),
 ]
+
+
+def papers_files(paper):
+    """What its verdicts read beside its artefacts."""
+    return [f"reproduce/{paper}/NOTES.md", f"reproduce/{paper}/experiments.yaml"]
+
+
+def hashes_of(*paths):
+    """A file may be edited and keep its date."""
+    return [sha256_of(LAYOUT.root / path) for path in paths]
 
 
 def files_of_paper(wildcards):

@@ -1,11 +1,12 @@
 """Verdicts per paper, the report, and the check against what was accepted."""
 
+PAGE = expand("harness/report/page.{part}", part=["html", "css", "js"])
+
 
 rule verdicts:
     input:
         files_of_paper,
-        "reproduce/{paper}/NOTES.md",
-        "reproduce/{paper}/experiments.yaml",
+        lambda wildcards: papers_files(wildcards.paper),
     output:
         f"{RESULTS}/check/{{paper}}.json",
     log:
@@ -15,6 +16,7 @@ rule verdicts:
     params:
         scale=SCALE,
         code=code_id("harness.verdicts"),
+        sources=lambda wildcards: hashes_of(*papers_files(wildcards.paper)),
     shell:
         "python -m harness verdicts {wildcards.paper} --scale {params.scale} > {log} 2>&1"
 
@@ -22,7 +24,7 @@ rule verdicts:
 rule page:
     input:
         expand(f"{RESULTS}/check/{{paper}}.json", paper=PAPERS),
-        expand("harness/report/page.{part}", part=["html", "css", "js"]),
+        PAGE,
     output:
         f"{RESULTS}/report/index.html",
     log:
@@ -32,6 +34,7 @@ rule page:
     params:
         scale=SCALE,
         code=code_id("harness.report"),
+        sources=hashes_of(*PAGE),
     shell:
         "python -m harness report --scale {params.scale} > {log} 2>&1"
 

@@ -102,13 +102,12 @@ def test_a_killed_run_continues_and_ends_bit_identical(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    kept = torch.load(tmp_path / "killed" / "checkpoint", weights_only=True)
-    reached = kept["state"]["progress"]["epoch"]
+    state = Checkpoint(a_run(tmp_path / "killed", max_epochs=400)).load()
+    reached = state["progress"]["epoch"]
     assert 2 <= reached < 400
     # The same config up to its length, on which nothing that is drawn depends: the key is adapted.
     wanted = a_run(tmp_path / "killed", max_epochs=reached + 2)
-    kept["key"] = Checkpoint(wanted)._key
-    torch.save(kept, tmp_path / "killed" / "checkpoint")
+    Checkpoint(wanted).save(state)
     epochs = []
     original = image_training._epoch
 

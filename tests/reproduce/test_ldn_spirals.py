@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from harness import artefacts, make
+from harness.checkpoint import Checkpoint
 from harness.data.spirals import Points
 from harness.experiments import RunSpec, find_run, paper
 from harness.files import ROOT
@@ -172,7 +173,7 @@ def test_a_run_killed_without_warning_continues_and_leaves_the_same_bytes(tmp_pa
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL and not (folder / "models.csv").exists()
-    state = torch.load(folder / "checkpoint", weights_only=True)["state"]
+    state = Checkpoint(Run(chosen, folder)).load()
     assert 0 < state["members"][0]["epochs"] < 700
     resumed = done(folder, chosen)
     for name in ("models", "depths", "predictions", "functions"):
