@@ -2,7 +2,7 @@
 
 from harness.code_id import code_id
 from harness.experiments import canonical
-from harness.fresh import decided_by, inputs_of
+from harness.fresh import code_asked, decided_by, inputs_of
 from harness.make import outputs
 
 
