@@ -65,6 +65,11 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("records", _records, "run records kept in published/: lay them out, keep today's")
     sub.add_argument("action", choices=("lay-out", "keep"))
     sub.add_argument("papers", nargs="+", metavar="paper")
+    sub = command(
+        "vouch", _vouch, "show that records of older code count: both codes run in small", scale=False
+    )
+    sub.add_argument("old", help="the commit whose records are there")
+    sub.add_argument("new", nargs="?", default="HEAD", help="the commit they shall count for (HEAD)")
     command("reproduced", _reproduced, "write REPRODUCED.md and the README's table anew", scale=False)
     sub = command("data", _data, "image sets: list, fetch, verify", scale=False)
     sub.add_argument("action", choices=("list", "fetch", "verify"))
@@ -231,6 +236,17 @@ def _records(options: argparse.Namespace) -> int:
     return 0
 
 
+def _vouch(options: argparse.Namespace) -> int:
+    from harness.vouch import vouch
+
+    words = []
+    for module, word, why in vouch(options.old, options.new):
+        print(f"{word} {module}: {why}", flush=True)
+        words.append(word)
+    print(f"vouch: {words.count('vouched')} modules vouched for, {words.count('refused')} refused")
+    return 1 if "refused" in words else 0
+
+
 def _reproduced(options: argparse.Namespace) -> int:
     from harness.reproduced import write
 
@@ -248,20 +264,7 @@ def _data(options: argparse.Namespace) -> int:
 def _bench(options: argparse.Namespace) -> int:
     from harness.bench import cli
 
-    if options.action == "list":
-        for row in cli.list_sources():
-            print(f"{row.name:14} {'here' if row.here else 'missing':8} store: {row.store:22} {row.holds}")
-            print(f"{'':14} {row.spaces}; {f'at {row.expected}' if row.here else row.get}")
-    elif options.action == "convert":
-        print(cli.convert(options.source))
-    else:
-        trials = int(options.trials) if options.trials.isdecimal() else options.trials
-        if not options.epochs.isdecimal():
-            raise HarnessError(f"epochs must be a whole number, not {options.epochs!r}")
-        arch = int(options.architecture) if options.architecture.isdecimal() else options.architecture
-        given = (options.space, arch, options.dataset, int(options.epochs), options.split)
-        cli.query(*given, trials, options.source)
-    return 0
+    return cli.main(options)
 
 
 def _fetch(options: argparse.Namespace) -> int:
