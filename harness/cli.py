@@ -77,6 +77,11 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("records", _records, "run records kept in published/: lay them out, keep today's")
     sub.add_argument("action", choices=("lay-out", "keep"))
     sub.add_argument("papers", nargs="+", metavar="paper")
+    sub = command(
+        "vouch", _vouch, "show that records of older code count: both codes run in small", scale=False
+    )
+    sub.add_argument("old", help="the commit whose records are there")
+    sub.add_argument("new", nargs="?", default="HEAD", help="the commit they shall count for (HEAD)")
     command("reproduced", _reproduced, "write REPRODUCED.md and the README's table anew", scale=False)
     sub = command("data", _data, "image sets: list, fetch, verify", scale=False)
     sub.add_argument("action", choices=("list", "fetch", "verify"))
@@ -102,13 +107,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _threads(text: str) -> int:
     """A number that a run can have; argparse tells of any other."""
-    if (threads := _number(text)) not in range(1, 1025):
+    if not text.isdecimal() or len(text) > 4 or int(text) not in range(1, 1025):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of threads: write 1 to 1024")
-    return threads
-
-
-def _number(text: str) -> int | str:  # Python itself reads no more than 4300 digits
-    return int(text) if text.isdecimal() and len(text) < 20 else text
+    return int(text)
 
 
 def _find(options: argparse.Namespace) -> int:
@@ -215,6 +216,17 @@ def _records(options: argparse.Namespace) -> int:
     return 0
 
 
+def _vouch(options: argparse.Namespace) -> int:
+    from harness.vouch import vouch
+
+    words = []
+    for module, word, why in vouch(options.old, options.new):
+        print(f"{word} {module}: {why}", flush=True)
+        words.append(word)
+    print(f"vouch: {words.count('vouched')} modules vouched for, {words.count('refused')} refused")
+    return 1 if "refused" in words else 0
+
+
 def _reproduced(options: argparse.Namespace) -> int:
     from harness.reproduced import write
 
@@ -232,18 +244,7 @@ def _data(options: argparse.Namespace) -> int:
 def _bench(options: argparse.Namespace) -> int:
     from harness.bench import cli
 
-    if options.action == "list":
-        for row in cli.list_sources():
-            print(f"{row.name:14} {'here' if row.here else 'missing':8} store: {row.store:22} {row.holds}")
-            print(f"{'':14} {row.spaces}; {f'at {row.expected}' if row.here else row.get}")
-    elif options.action == "convert":
-        print(cli.convert(options.source))
-    else:
-        arch, epochs, trials = map(_number, (options.architecture, options.epochs, options.trials))
-        if not isinstance(epochs, int):
-            raise HarnessError(f"epochs must be a whole number, not {options.epochs!r}")
-        cli.query(options.space, arch, options.dataset, epochs, options.split, trials, options.source)
-    return 0
+    return cli.main(options)
 
 
 def _fetch(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""A hash of the code that a run's numbers depend on: the AST closure of its module.
+"""A hash of the code that a run's numbers depend on: the syntax of its module and of all that it imports.
 
 Snakemake reruns on a comment in a script and misses an edit in an imported module; this hash does the
 opposite. It goes into a run's params, so that an edit that can change a number reruns exactly its runs.
@@ -6,7 +6,7 @@ opposite. It goes into a run's params, so that an edit that can change a number 
 
 import ast
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -31,6 +31,8 @@ CARRIERS = {
     "harness.fresh",
 }
 
+NOT_CODE = ("kind", "type_comment", "type_ignores")  # how a text is written: u"" is ""
+
 
 @cache
 def code_id(module: str, root: Path = ROOT) -> str:
@@ -50,13 +52,13 @@ def drawing_id(path: Path, root: Path = ROOT) -> str:
 def _id_of(modules: Iterable[str], root: Path) -> str:
     digest = hashlib.sha256()
     for name in sorted(modules):
-        digest.update(f"{name}\n{_fingerprint(_path(name, root))}\n".encode())
+        digest.update(f"{name}\n{_fingerprint(path_of(name, root))}\n".encode())
     return digest.hexdigest()[:16]
 
 
 def has_code(module: str, root: Path = ROOT) -> bool:
     """Whether the module is there; a project of records alone has no code to compare them with."""
-    return _path(module, root) is not None
+    return path_of(module, root) is not None
 
 
 @cache
@@ -66,14 +68,14 @@ def closure(module: str, root: Path = ROOT) -> frozenset[str]:
     waiting = [module, *ALWAYS]
     while waiting:
         name = waiting.pop()
-        if name in seen or name in CARRIERS or _path(name, root) is None:
+        if name in seen or name in CARRIERS or path_of(name, root) is None:
             continue
         seen.add(name)
-        waiting += [*_imported(_path(name, root)), *_parents(name)]
+        waiting += [*_imported(path_of(name, root)), *_parents(name)]
     return frozenset(seen)
 
 
-def _path(name: str, root: Path) -> Path | None:
+def path_of(name: str, root: Path) -> Path | None:
     base = root.joinpath(*name.split("."))
     for path in (base.with_suffix(".py"), base / "__init__.py"):
         if path.is_file():
@@ -84,7 +86,7 @@ def _path(name: str, root: Path) -> Path | None:
 @cache
 def _imported(path: Path) -> tuple[str, ...]:
     found: list[str] = []
-    for node in _statements(_tree(path)):
+    for node in _statements(tree(path)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -100,24 +102,44 @@ def _parents(name: str) -> list[str]:
 
 @cache
 def _fingerprint(path: Path) -> str:
-    return hashlib.sha256(ast.dump(_tree(path)).encode()).hexdigest()
+    return hashlib.sha256(syntax(tree(path)).encode()).hexdigest()
+
+
+def syntax(node: object, without: Collection[ast.AST] = ()) -> str:
+    """A tree as one text that is the same on every Python from 3.11 on, which `ast.dump` is not.
+
+    Versions of Python add fields, and empty pieces to f-strings: what is empty is not written.
+    `without`: nodes that are written as a dot.
+    """
+    if isinstance(node, list):
+        return f"[{' '.join(syntax(each, without) for each in node)}]"
+    if isinstance(node, ast.JoinedStr):
+        pieces = [each for each in node.values if getattr(each, "value", None) != ""]
+        return f"JoinedStr({syntax(pieces, without)})"
+    if not isinstance(node, ast.AST):
+        return ascii(node)  # what `repr` takes for printable grows with Unicode
+    if node in without:
+        return "."
+    fields = ((name, getattr(node, name, None)) for name in node._fields if name not in NOT_CODE)
+    told = (f"{name}={syntax(value, without)}" for name, value in fields if value is not None and value != [])
+    return f"{type(node).__name__}({' '.join(told)})"
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
+def tree(path: Path) -> ast.Module:
     """The module's syntax tree, which knows no comments and no layout, without its docstrings."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in _statements(tree):
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    for node in _statements(module):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             body = node.body
             if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
                 node.body = body[1:] or [ast.Pass()]
-    return tree
+    return module
 
 
-def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+def _statements(module: ast.Module) -> Iterator[ast.AST]:
     """The module and every statement in it, at any depth: imports and docstrings stand in no expression."""
-    waiting: list[ast.AST] = [tree]
+    waiting: list[ast.AST] = [module]
     while waiting:
         node = waiting.pop()
         yield node

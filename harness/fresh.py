@@ -11,6 +11,7 @@ from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.files import ROOT, sha256_of, write_atomic
 from harness.layout import Layout
+from harness.ledger import counts
 from harness.record import read_record
 
 
@@ -59,12 +60,23 @@ def _asked_first(space: Any) -> list[str]:
 
 
 def why_stale(spec: RunSpec, record: dict[str, Any], layout: Layout) -> str:
-    """Why a record does not count any more, or '' where it does."""
+    """Why a record is not the run that is asked for, or '' where it is: this is decided here alone."""
     if record["config"] != json.loads(json.dumps(spec.config)):
         return "its config has changed"
-    if has_code(spec.module, layout.root) and record["code"] != code_id(spec.module, layout.root):
+    root, module = layout.root, spec.module
+    if has_code(module, root) and not counts(module, record["code"], code_id(module, root), root):
         return "its code has changed"
     return ""
+
+
+def code_asked(spec: RunSpec, layout: Layout) -> str:
+    """Today's code id; where the record that is there counts, its own, with which Snakemake noted its run."""
+    try:
+        record = read_record(layout.run_folder(spec.id), tables=False)
+    except HarnessError:
+        record = None
+    counted = record is not None and not why_stale(spec, record, layout)
+    return record["code"] if counted else code_id(spec.module, layout.root)
 
 
 def is_there(spec: RunSpec, layout: Layout, tables: bool = False) -> bool:

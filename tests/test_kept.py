@@ -13,8 +13,9 @@ from harness import kept
 from harness.artefacts import artefacts
 from harness.check import KEPT, check
 from harness.errors import HarnessError
+from harness.experiments import paper as experiments_of
 from harness.files import at_work, sha256_of
-from harness.fresh import require_fresh
+from harness.fresh import require_fresh, why_stale
 from harness.layout import SCALES, Layout
 
 RUN = "mini/noise/strong/low/s1"
@@ -219,3 +220,26 @@ def test_accepted_outcomes_are_as_they_were_sealed_and_follow_from_the_kept_reco
     found = check(Layout(scale), here=False)
     assert [str(c) for c in found.changes if not any(words in c.what for words in stale)] == []
     assert found.looked[KEPT] > 0
+
+
+ARCHIVES = [
+    (path.name.removesuffix(".tar.xz"), scale)
+    for scale in SCALES
+    for path in sorted((Layout(scale).published / "records").glob("*.tar.xz"))
+]
+
+
+@pytest.mark.parametrize("paper, scale", ARCHIVES)
+def test_kept_records_count_today(paper, scale, tmp_path):
+    """Once this was skipped where code had changed, and on another Python it always had."""
+    layout = Layout(scale)
+    apart = Layout(scale, layout.root, tmp_path)
+    kept.lay_out_apart(kept.archive(paper, layout), apart)
+    specs = {spec.id: spec for spec in experiments_of(paper).runs(scale)}
+    records = kept.records(specs, apart)
+    stale = {
+        run: reason for run, record in records.items() if (reason := why_stale(specs[run], record, layout))
+    }
+    assert records and not stale, (
+        "run these again, or where no number moved `python -m harness vouch` the change"
+    )

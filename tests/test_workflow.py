@@ -14,8 +14,9 @@ import pytest
 import tiny
 from sealed import edit_record
 
-from harness import artefacts, kept
+from harness import artefacts, kept, ledger
 from harness.accept import accept
+from harness.code_id import code_id
 from harness.errors import INTERRUPTED
 from harness.layout import Layout
 
@@ -240,6 +241,22 @@ def test_kept_records_are_not_run_again_where_older_code_was_run_before(whole, t
     before = {run: record(root, run).stat().st_mtime_ns for run in (*LOW, *HIGH)}
     assert "4/4 runs, complete" in campaign(root, "all")
     assert {run: record(root, run).stat().st_mtime_ns for run in before} == before
+    tiny.forget()
+
+
+def test_runs_of_older_code_that_was_vouched_for_are_not_made_again(whole, tmp_path):
+    """Snakemake compares with the code that it noted, and knows of no ledger."""
+    root = shutil.copytree(whole, tmp_path / "vouched")
+    module, codes = "reproduce.mini.noise", [code_id("reproduce.mini.noise", root)]
+    tiny.edit(root, "reproduce/mini/noise.py", "config.effect * truth", "truth * config.effect")
+    before = {run: record(root, run).stat().st_mtime_ns for run in (*LOW, *HIGH)}
+    codes.append(code_id(module, root))
+    ledger.append([ledger.Entry(module, *codes, "a", "b", "today", "3", "2", "by hand, in a test")], root)
+    assert "Nothing to be done" in campaign(root, "all")
+    assert {run: record(root, run).stat().st_mtime_ns for run in before} == before
+    ledger.path_of(root).unlink()
+    campaign(root, "all")
+    assert not {record(root, run).stat().st_mtime_ns for run in before} & {*before.values()}
     tiny.forget()
 
 

@@ -147,7 +147,7 @@ def forget() -> None:
         code_id.closure,
         code_id._imported,
         code_id._fingerprint,
-        code_id._tree,
+        code_id.tree,
         artefacts._runs,
     ):
         cached.cache_clear()

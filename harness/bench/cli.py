@@ -1,5 +1,6 @@
 """What the command line asks of the truths: list the sources, convert one, query one."""
 
+import argparse
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,26 @@ from harness.bench.identity import Trials, Truth
 from harness.bench.query import truth
 from harness.bench.store import find_store
 from harness.errors import HarnessError
+
+
+def main(options: argparse.Namespace) -> int:
+    """`python -m harness bench list|convert|query`."""
+    if options.action == "list":
+        for row in list_sources():
+            print(f"{row.name:14} {'here' if row.here else 'missing':8} store: {row.store:22} {row.holds}")
+            print(f"{'':14} {row.spaces}; {f'at {row.expected}' if row.here else row.get}")
+    elif options.action == "convert":
+        print(convert(options.source))
+    else:
+        arch, epochs, trials = map(_number, (options.architecture, options.epochs, options.trials))
+        if not isinstance(epochs, int):
+            raise HarnessError(f"epochs must be a whole number, not {options.epochs!r}")
+        query(options.space, arch, options.dataset, epochs, options.split, trials, options.source)
+    return 0
+
+
+def _number(text: str) -> int | str:  # Python itself reads no more than 4300 digits
+    return int(text) if text.isdecimal() and len(text) < 20 else text
 
 
 @dataclass(frozen=True)

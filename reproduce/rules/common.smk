@@ -6,7 +6,7 @@ from harness import planning
 from harness.code_id import code_id
 from harness.experiments import canonical
 from harness.files import sha256_of
-from harness.fresh import decided_by, inputs_of
+from harness.fresh import code_asked, decided_by, inputs_of
 from harness.make import outputs
 
 

@@ -29,7 +29,7 @@ rule run:
         mem_mb=lambda wildcards: spec_of(wildcards).resources["mem_mb"],
     params:
         scale=SCALE,
-        code=lambda wildcards: code_id(spec_of(wildcards).module),
+        code=lambda wildcards: code_asked(spec_of(wildcards), LAYOUT),
         config=lambda wildcards: canonical(spec_of(wildcards).config),
         inputs=lambda wildcards: inputs_of(spec_of(wildcards)),
     shell:
