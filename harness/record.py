@@ -89,7 +89,7 @@ class Run:
         if unit != self._unit:  # the first part of the run, which may go on where it was killed, or the next
             self._unit, self._from, self._started = (unit, 0, self._told) if step == 1 else (unit, step, now)
         self._told = now
-        if now - self._drawn < 1.0 and step < total:
+        if 0 <= now - self._drawn < 1.0 and step < total:
             return
         self._drawn = now
         state = {"step": step, "total": total, "unit": unit, "from": self._from, "started": self._started}

@@ -47,3 +47,13 @@ def test_the_rate_of_a_part_counts_neither_the_part_before_nor_what_an_earlier_p
         (0, 200),
         (0, 200),
     ]
+
+
+def test_a_clock_that_is_set_back_does_not_silence_a_run(tmp_path, monkeypatch):
+    """Once it told nothing until the clock was where it had been: for three days."""
+    clock = iter([0.0, 300_000.0, 10.0])
+    monkeypatch.setattr(record.time, "time", lambda: next(clock))
+    run = a_run(tmp_path)
+    for step in (1, 2):
+        run.progress(step, 64, "epoch")
+    assert json.loads((tmp_path / "progress.json").read_text())["step"] == 2
