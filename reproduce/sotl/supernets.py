@@ -57,6 +57,16 @@ def build(run: Run, config: Training, classes: int) -> tuple[nn.Module, sampling
     return network.to(config.device, memory_format=torch.channels_last), choices
 
 
+def begin_gradients(network: nb201_net.SuperNetwork, path: sampling.Path) -> None:
+    """A zero gradient for what a path runs through to no avail, as where zeros are computed (NOTES D14)."""
+    cells = [part for part in network.body if isinstance(part, nb201_net.SuperCell)]
+    for cell, row in zip(cells, path, strict=True):
+        for edge, op in zip(cell.edges, row, strict=True):
+            for parameter in edge[int(op)].parameters():
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+
+
 class Trainer(Steps):
     """A training of a super-network, by one step or one task per minibatch."""
 
@@ -96,9 +106,9 @@ class Trainer(Steps):
         rng = self.run.stream(f"paths {self.step}")
         batch = self.batch(self.step)
         if config.in_tasks:
-            loss = adapt(self.network, self.optimiser, lambda: self.draw(rng), batch, config, amp=config.amp)
+            loss = adapt(self.network, self.optimiser, lambda: self._drawn(rng), batch, config, amp=config.amp)
         else:
-            loss = descend(self.network, self.optimiser, self.draw(rng), batch, config, amp=config.amp)
+            loss = descend(self.network, self.optimiser, self._drawn(rng), batch, config, amp=config.amp)
         if not np.isfinite(loss):
             raise HarnessError(
                 f"{self.run.spec.id}: the super-network's loss became {loss} at step {self.step} of"
@@ -106,6 +116,13 @@ class Trainer(Steps):
             )
         self.losses.append(loss)
         self.step += 1
+
+    def _drawn(self, rng: np.random.Generator) -> list[sampling.Path]:
+        paths = self.draw(rng)
+        if self.config.zero_grad and isinstance(self.network, nb201_net.SuperNetwork):
+            for path in paths:
+                begin_gradients(self.network, path)
+        return paths
 
     def _optimiser(self, rate: float) -> torch.optim.Optimizer:
         weights = self.config.weights
