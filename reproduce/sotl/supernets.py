@@ -26,6 +26,7 @@ class Training(OneShot, Method):
     channels: int
     cells: int  # searched cells per stage; of the DARTS space in all
     head_norm: Literal["batch", "running"] = "batch"  # on NAS-Bench-201, before the classifier (D30)
+    anew: bool = True  # tasks: an optimiser without Nesterov momentum, made anew each epoch (D8, D32)
     image_passes: int | None = None  # forward and backward passes in all, instead of epochs (D16)
     amp: bool = False
     device: str = "cpu"
@@ -80,6 +81,7 @@ class Trainer(Steps):
             total = max(1, config.image_passes // self.passes_each)
         super().__init__(run, images, config.batch_size, epochs, config.weights, total)
         self.config, self.network = config, network
+        self.anew = config.in_tasks and config.anew
         # Steps for which tasks keep a learning rate: an epoch, or as many plateaus (D16).
         self.held_for = self.per_epoch if total is None else max(1, round(total / epochs))
         self.step = 0
@@ -97,18 +99,18 @@ class Trainer(Steps):
                 checkpoint.save({"training": self._state()})
 
     def _one(self) -> None:
-        config = self.config
-        if config.in_tasks and self.step % self.held_for == 0:
+        config, amp = self.config, self.config.amp
+        if not self.anew:
+            self.set_rate(self.optimiser, self.step)
+        elif self.step % self.held_for == 0:
             # The author makes this optimiser anew each epoch and never tells it of the schedule (NOTES D8).
             self.optimiser = self._optimiser(self.rates[self.step])
-        elif not config.in_tasks:
-            self.set_rate(self.optimiser, self.step)
         rng = self.run.stream(f"paths {self.step}")
         batch = self.batch(self.step)
         if config.in_tasks:
-            loss = adapt(self.network, self.optimiser, lambda: self._drawn(rng), batch, config, amp=config.amp)
+            loss = adapt(self.network, self.optimiser, lambda: self._drawn(rng), batch, config, amp=amp)
         else:
-            loss = descend(self.network, self.optimiser, self._drawn(rng), batch, config, amp=config.amp)
+            loss = descend(self.network, self.optimiser, self._drawn(rng), batch, config, amp=amp)
         if not np.isfinite(loss):
             raise HarnessError(
                 f"{self.run.spec.id}: the super-network's loss became {loss} at step {self.step} of"
@@ -129,7 +131,7 @@ class Trainer(Steps):
         optimiser = weight_optimiser(self.network, weights)
         for group in optimiser.param_groups:
             group["lr"] = rate
-            if self.config.in_tasks:
+            if self.anew:
                 group["nesterov"] = False
         return optimiser
 
