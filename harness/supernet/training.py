@@ -17,7 +17,8 @@ class Method:
     """What a super-network is trained by; the defaults are one path per step (SPOS)."""
 
     sampling: How = "shared"
-    paths: int = 1  # per gradient: their losses are averaged (MultiPath); FairNAS takes one per operation
+    paths: int = 1  # per gradient (MultiPath); FairNAS takes one per operation
+    averaged: bool = True  # the losses of these paths; False: summed (sotl D33)
     inner_steps: int = 1  # more than one: steps within a task, which is one minibatch (Reptile, Metaprox)
     redraw: bool = True  # new paths at every inner step (sotl D8); False: a task is one architecture
     outer_lr: float = 1.0  # how far to follow the task's weights; 1 = there is no way back (sotl D8)
@@ -45,19 +46,22 @@ def descend(
     start: list[Tensor] | None = None,
     amp: bool = False,
 ) -> float:
-    """One step on the mean loss of these paths; `start`: where the proximal term pulls back to."""
+    """One step on the mean or the sum of the losses of these paths, and their mean.
+
+    `start`: where the proximal term pulls back to.
+    """
     optimiser.zero_grad(set_to_none=not method.zero_grad)
     x, y = batch
-    total = 0.0
+    total, parts = 0.0, len(paths) if method.averaged else 1
     for path in paths:
         with torch.autocast(x.device.type, dtype=torch.bfloat16, enabled=amp):
-            loss = functional.cross_entropy(network(x, path), y) / len(paths)
+            loss = functional.cross_entropy(network(x, path), y) / parts
         loss.backward()
         total += loss.item()
     if start is not None and method.proximal:
         _pull(list(network.parameters()), start, method)
     optimiser.step()
-    return total
+    return total * parts / len(paths)
 
 
 @torch.no_grad()

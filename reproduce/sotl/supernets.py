@@ -26,6 +26,7 @@ class Training(OneShot, Method):
     channels: int
     cells: int  # searched cells per stage; of the DARTS space in all
     head_norm: Literal["batch", "running"] = "batch"  # on NAS-Bench-201, before the classifier (D30)
+    anew: bool = True  # tasks: an optimiser without Nesterov momentum, made anew each epoch (D8, D32)
     image_passes: int | None = None  # forward and backward passes in all, instead of epochs (D16)
     amp: bool = False
     device: str = "cpu"
@@ -57,6 +58,16 @@ def build(run: Run, config: Training, classes: int) -> tuple[nn.Module, sampling
     return network.to(config.device, memory_format=torch.channels_last), choices
 
 
+def begin_gradients(network: nb201_net.SuperNetwork, path: sampling.Path) -> None:
+    """A zero gradient for what a path runs through to no avail, as where zeros are computed (NOTES D14)."""
+    cells = [part for part in network.body if isinstance(part, nb201_net.SuperCell)]
+    for cell, row in zip(cells, path, strict=True):
+        for edge, op in zip(cell.edges, row, strict=True):
+            for parameter in edge[int(op)].parameters():
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+
+
 class Trainer(Steps):
     """A training of a super-network, by one step or one task per minibatch."""
 
@@ -70,6 +81,7 @@ class Trainer(Steps):
             total = max(1, config.image_passes // self.passes_each)
         super().__init__(run, images, config.batch_size, epochs, config.weights, total)
         self.config, self.network = config, network
+        self.anew = config.in_tasks and config.anew
         # Steps for which tasks keep a learning rate: an epoch, or as many plateaus (D16).
         self.held_for = self.per_epoch if total is None else max(1, round(total / epochs))
         self.step = 0
@@ -87,18 +99,18 @@ class Trainer(Steps):
                 checkpoint.save({"training": self._state()})
 
     def _one(self) -> None:
-        config = self.config
-        if config.in_tasks and self.step % self.held_for == 0:
+        config, amp = self.config, self.config.amp
+        if not self.anew:
+            self.set_rate(self.optimiser, self.step)
+        elif self.step % self.held_for == 0:
             # The author makes this optimiser anew each epoch and never tells it of the schedule (NOTES D8).
             self.optimiser = self._optimiser(self.rates[self.step])
-        elif not config.in_tasks:
-            self.set_rate(self.optimiser, self.step)
         rng = self.run.stream(f"paths {self.step}")
         batch = self.batch(self.step)
         if config.in_tasks:
-            loss = adapt(self.network, self.optimiser, lambda: self.draw(rng), batch, config, amp=config.amp)
+            loss = adapt(self.network, self.optimiser, lambda: self._drawn(rng), batch, config, amp=amp)
         else:
-            loss = descend(self.network, self.optimiser, self.draw(rng), batch, config, amp=config.amp)
+            loss = descend(self.network, self.optimiser, self._drawn(rng), batch, config, amp=amp)
         if not np.isfinite(loss):
             raise HarnessError(
                 f"{self.run.spec.id}: the super-network's loss became {loss} at step {self.step} of"
@@ -107,12 +119,19 @@ class Trainer(Steps):
         self.losses.append(loss)
         self.step += 1
 
+    def _drawn(self, rng: np.random.Generator) -> list[sampling.Path]:
+        paths = self.draw(rng)
+        if self.config.zero_grad and isinstance(self.network, nb201_net.SuperNetwork):
+            for path in paths:
+                begin_gradients(self.network, path)
+        return paths
+
     def _optimiser(self, rate: float) -> torch.optim.Optimizer:
         weights = self.config.weights
         optimiser = weight_optimiser(self.network, weights)
         for group in optimiser.param_groups:
             group["lr"] = rate
-            if self.config.in_tasks:
+            if self.anew:
                 group["nesterov"] = False
         return optimiser
 
