@@ -94,7 +94,7 @@ class Retraining:
         self.network = network.to(config.device, memory_format=torch.channels_last)
         self.optimiser = weight_optimiser(self.network, protocol.weights)
         dummy = weight_optimiser(nn.Linear(1, 1), protocol.weights)
-        # DARTS steps this schedule once an epoch.
+        # Stepped once an epoch, as DARTS does, and before it (D37).
         self.rates = learning_rates(
             dummy, schedule(dummy, protocol.weights, protocol.epochs, 1), protocol.epochs
         )
@@ -119,7 +119,7 @@ class Retraining:
         self.network.train()
         self.network.drop_path = protocol.drop_path * self.epoch / protocol.epochs
         for group in self.optimiser.param_groups:
-            group["lr"] = self.rates[self.epoch]
+            group["lr"] = self.rates[self.epoch + 1]
         rng = self.run.stream(f"epoch {self.epoch} of {self.arch}")
         # Drop-path draws from torch's own generator.
         torch.manual_seed(int(rng.integers(2**63)))
