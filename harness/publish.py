@@ -35,14 +35,18 @@ def publish(
     if not took and all(file.is_file() and file.read_bytes() == new for file, new in content.items()):
         return
     stage = layout.published / _WRITING
-    shutil.rmtree(stage, ignore_errors=True)
+    shutil.rmtree(stage, ignore_errors=True)  # a kill's
     places = {}
-    for number, (file, new) in enumerate(content.items()):
-        write_atomic(stage / str(number), new)
-        places[str(number)] = file.relative_to(layout.published).as_posix()
-    names = [file.relative_to(layout.published).as_posix() for file in took]
-    write_atomic(stage / _PLACES, json.dumps({"put": places, "take": names}))
-    os.replace(stage, layout.published / _DECIDED)
+    try:
+        for number, (file, new) in enumerate(content.items()):
+            write_atomic(stage / str(number), new)
+            places[str(number)] = file.relative_to(layout.published).as_posix()
+        names = [file.relative_to(layout.published).as_posix() for file in took]
+        write_atomic(stage / _PLACES, json.dumps({"put": places, "take": names}))
+        os.replace(stage, layout.published / _DECIDED)
+    except BaseException:
+        shutil.rmtree(stage, ignore_errors=True)
+        raise
     finish(layout)
 
 

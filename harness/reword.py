@@ -104,7 +104,7 @@ def _verdicts(
         verdict = Verdict("not comparable", later)
         if not later:
             same = tests.get(name) == today[name]
-            before = by_id[name] if same else by_test.get(today[name])  # whatever it was called then
+            before = by_id.get(name) if same else by_test.get(today[name])  # whatever it was called then
             verdict = None
             if of_today or not before:
                 verdict = rejudge.by_cells(claim, accepted, layout.scale, by_seed)
