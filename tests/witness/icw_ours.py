@@ -40,7 +40,9 @@ def sequential(kind: str) -> nn.Module:
 
 
 def nb201(kind: str) -> nn.Module:
-    return dependent_nb201_net.SuperNetwork(Skeleton(channels=8, cells=1, pool_counts_padding=True), dependence(kind))
+    return dependent_nb201_net.SuperNetwork(
+        Skeleton(channels=8, cells=1, pool_counts_padding=True), dependence(kind)
+    )
 
 
 def begin(network: nn.Module) -> nn.Module:
