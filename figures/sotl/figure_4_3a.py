@@ -8,7 +8,7 @@ from harness.figstyle import BLACK, BLUE, RULE, VERMILION, WIDE, interval
 PANELS = {
     "code": "code: author's settings, stored earlier",
     "code-last": "code-last: author's settings, stored last",
-    "code-off": "code-off: as that code behaves, no penalties",
+    "code-off": "code-off: author's settings, no penalties",
     "text": "text: its data and penalty",
 }
 STARTS = (-1, 0, 1, 2, 3, 4, 5, 6, 8)
