@@ -143,18 +143,17 @@ def _keep(best: Piece, now: Piece, better: np.ndarray, model: Tensor) -> None:
 
 
 def _feed(stack: Stack, tasks: list[Task], members: list[Member], points: int) -> Callable[[], np.ndarray]:
-    """A function that trains one epoch and returns each network's mean objective over its points."""
+    """A function that trains one epoch and returns each network's objective, its minibatches' mean (D20)."""
     k, sizes = len(tasks), torch.tensor([len(task.x) for task in tasks])
     x, y = torch.zeros(k, points, 2, dtype=tasks[0].x.dtype), torch.zeros(k, points, dtype=torch.long)
 
-    def give(chosen: list[Tensor | slice]) -> Tensor:
+    def give(chosen: list[Tensor | slice]) -> None:
         counts = []
         for row, (task, index) in enumerate(zip(tasks, chosen, strict=True)):
             part = task.x[index]
             x[row, : len(part)], y[row, : len(part)] = part, task.y[index]
             counts.append(len(part))
         stack.set_batch(x, y, torch.tensor(counts), sizes)
-        return torch.tensor(counts)
 
     if int(sizes.max()) <= stack.recipe.batch:
         give([slice(None)] * k)
@@ -166,11 +165,12 @@ def _feed(stack: Stack, tasks: list[Task], members: list[Member], points: int) -
     def epoch() -> np.ndarray:
         total = torch.zeros(k, dtype=torch.float64)
         orders = [batches(len(t.x), stack.recipe.batch, g) for t, g in zip(tasks, generators, strict=True)]
-        for chosen in zip(*orders, strict=True):
-            counts = give(list(chosen))
-            total += stack.step().double() * counts
+        steps = list(zip(*orders, strict=True))
+        for chosen in steps:
+            give(list(chosen))
+            total += stack.step().double()
         for generator, member in zip(generators, members, strict=True):
             member.order = generator.get_state()
-        return (total / sizes).numpy()
+        return (total / len(steps)).numpy()
 
     return epoch

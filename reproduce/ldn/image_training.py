@@ -51,7 +51,7 @@ def train(run: Run, network: ConvNet, parts: ImageParts, recipe: Recipe) -> Prog
             f" statistics: choose another batch than {recipe.batch}"
         )
     optimiser = torch.optim.SGD(network.parameters(), lr=recipe.lr, momentum=recipe.momentum)
-    beta = posterior.prior(network.shape.max_depth, recipe.gamma).float().to(network.depth_logits.device)
+    beta = posterior.prior(network.shape.max_depth, recipe.gamma).to(network.depth_logits)
     checkpoint = Checkpoint(run)
     progress = _resume(checkpoint, network, optimiser)
     while not _over(progress, recipe):
@@ -83,29 +83,34 @@ def _epoch(
     # One stream per epoch: what a resumed training draws does not depend on where it was killed.
     order = torch.from_numpy(run.stream(f"epoch {progress.epoch}").permutation(len(parts.train)))
     network.train()
-    total = 0.0
-    for chosen in order.split(recipe.batch):
+    total = kl = 0.0
+    minibatches = order.split(recipe.batch)
+    for chosen in minibatches:
         optimiser.zero_grad(set_to_none=True)
+        kl += posterior.kl(network.q.detach(), beta).item() / len(minibatches) if network.learnt else 0.0
         loss = objective(network, parts.train.x[chosen], parts.train.y[chosen], beta, len(parts.train))
         loss.backward()
         optimiser.step()
-        total += loss.item() * len(chosen)
+        total += loss.item() / len(minibatches)
         if not math.isfinite(total):
             break
     progress.diverged = not math.isfinite(total)
-    kl = posterior.kl(network.q, beta).item() if network.learnt else 0.0
     score = math.nan
     if not progress.diverged:
-        score = mixture_log_likelihood(network, parts.select).mean().item() - kl / len(parts.train)
+        score = select_elbo(network, parts, recipe.batch, kl)
         if score > progress.best_score:
             progress.best_epoch, progress.best_score = progress.epoch, score
             progress.best = {name: value.clone() for name, value in network.state_dict().items()}
     lr = optimiser.param_groups[0]["lr"]
-    for name, value in zip(
-        progress.history, (progress.epoch, lr, -total / len(parts.train), score, kl), strict=True
-    ):
+    for name, value in zip(progress.history, (progress.epoch, lr, -total, score, kl), strict=True):
         progress.history[name].append(value)
     progress.epoch += 1
+
+
+def select_elbo(network: ConvNet, parts: ImageParts, batch: int, kl: float) -> float:
+    """ELBO per image that stops a training, of minibatches that count alike and the epoch's mean KL (D20)."""
+    minibatches = mixture_log_likelihood(network, parts.select).split(batch)
+    return torch.stack([part.mean() for part in minibatches]).mean().item() - kl / len(parts.train)
 
 
 def objective(network: ConvNet, x: Tensor, y: Tensor, beta: Tensor, train_images: int) -> Tensor:

@@ -89,7 +89,7 @@ class Outcome:
 
     epochs: int
     best_epoch: int
-    elbo: float  # per point, of the best epoch, as measured while training
+    elbo: float  # per point, of the best epoch, as measured while training: its minibatches' mean (D20)
     diverged: int  # the epoch whose loss was not finite, or -1
 
 
@@ -110,14 +110,14 @@ def train(task: Task, recipe: Recipe) -> Outcome:
     generator = torch.Generator().manual_seed(task.seed)
     best, best_epoch, state, diverged = -math.inf, -1, copy.deepcopy(network.state_dict()), -1
     for epoch in range(recipe.epochs):
-        total = 0.0
+        seen = []
         for batch in batches(points, recipe.batch, generator):
             loss = objective(network, x[batch], y[batch], points)
             sgd.zero_grad()
             (loss * points if recipe.scale == "sum" else loss).backward()
             sgd.step()
-            total += loss.item() * len(x[batch])
-        elbo = -total / points
+            seen.append(loss.item())
+        elbo = -sum(seen) / len(seen)  # a small minibatch counts as much as a large one (D20)
         if not math.isfinite(elbo):
             diverged = epoch
             break
