@@ -6,8 +6,8 @@
     python benchmarks/mutation.py --records --sample 10  also: what golden tests and kept records tell
 
 A mutant (`mutants.py`) is put into the functions of a loaded module, in a fork of one process that has
-collected the tests; no file changes. Of the tests those run that call the function, the quickest first, until
-one fails. Red where a mutant survives that `mutation_survivors.md` does not list, or one it lists is noticed.
+collected the tests; no file changes. Of the tests those run that call the function, those that call few others first,
+until one fails. Red where a mutant survives that `mutation_survivors.md` does not list, or one it lists is noticed.
 
 mutmut and cosmic-ray write mutants into the files: a record's code id would then be of other code, and
 nothing would be made of kept records. Neither leaves a seed out or turns a mean into a maximum.
@@ -22,6 +22,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,7 @@ TESTS = """golden metrics report test_stats.py test_expect.py test_claims.py tes
 ONLY_FOR = {"outcomes": ["test_reproduced.py"], "several": ["test_mistakes.py"]}
 SURVIVORS = Path(__file__).with_name("mutation_survivors.md")
 SECONDS = 300  # a mutant that takes longer is noticed
+LONG = 1.0  # tests that take more seconds, by simulation most often, are left out: quick ones must notice
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,8 @@ def of_tests(items: Sequence[pytest.Item]) -> list[Trial]:
     trials = []
     for item, (failed, seconds, called) in zip(items, found, strict=True):
         longer, more = made[item.path] if shares(item) else (seconds, set())
+        if seconds > LONG and not shares(item):
+            continue
         if failed:
             print(f"left out, as it fails without a mutant: {item.nodeid}")
             continue
@@ -180,18 +184,19 @@ def changes(name: str, layout: Any) -> bool:
     return any(change.artefact == name for change in check.compare(layout, layout.root))
 
 
+_NOTICED: dict[
+    tuple[str, int], Counter[str]
+] = {}  # by function: what noticed its mutants so far is asked first
+
+
 def noticed(module: str, mutant: Mutant, trials: Sequence[Trial]) -> str:
     """By which trial, or nothing where it survives. A constant concerns all that call anything there."""
+    place = module, mutant.function
     mine = [
-        trial
-        for trial in trials
-        if (
-            (module, mutant.function) in trial.called
-            if mutant.function
-            else any(m == module for m, _ in trial.called)
-        )
+        t for t in trials if place in t.called or (not mutant.function and module in {m for m, _ in t.called})
     ]
-    mine.sort(key=lambda trial: trial.seconds)
+    before = _NOTICED.setdefault(place, Counter())
+    mine.sort(key=lambda trial: (-before[trial.name], trial.seconds > 0.1, len(trial.called), trial.seconds))
 
     def work() -> str:
         put_in(mutant, f"harness.{module.replace('/', '.')}")
@@ -200,7 +205,9 @@ def noticed(module: str, mutant: Mutant, trials: Sequence[Trial]) -> str:
                 return trial.name
         return ""
 
-    return forked(work) if mine else ""
+    by = forked(work) if mine else ""
+    before[by] += 1
+    return by
 
 
 class Tester:

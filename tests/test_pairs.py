@@ -93,6 +93,7 @@ def test_fewer_architectures_than_shall_remain_are_missing_where_the_cell_says_s
     assert reduced(f"{select}, k: 40, missing: there are fewer of them", RUNS).estimate is not None
     gone = reduced(f"{select}, k: 41, missing: there are fewer of them", RUNS)
     assert gone.estimate is None and gone.verdict == Verdict("not run", "there are fewer of them")
+    assert reduced(f"{select}, k: 31, missing: too few of them", [*RUNS[:2], RUNS[2][:30]]).estimate is None
     assert reduced(f"{select}, k: 0.1, missing: there are fewer of them", RUNS).estimate is not None
     with pytest.raises(HarnessError, match="k: 41 of 40"):
         reduced(f"{select}, k: 41", RUNS)
