@@ -83,6 +83,12 @@ def test_a_run_that_left_a_metric_twice_counts_as_their_mean_and_hides_no_nan(tm
     tiny.forget()
 
 
+def test_what_a_drawing_shows_is_the_first_runs(reduced):
+    tables = [table(a=[value], word=[word]) for value, word in ((1, "one"), (2, "two"), (6, "three"))]
+    found = reduced("table: values, reduce: mean, of: a, drawn: word", tables)
+    assert (found.text, found.estimate.value) == ("one", 3)
+
+
 def test_repeats_of_one_run_stand_for_runs(reduced):
     repeats = [table(a=[1, 2, 3, 6])]
     e = reduced("table: values, reduce: mean, of: a", repeats, runs=1).estimate
@@ -232,6 +238,7 @@ def test_runs_are_aligned_by_what_tells_architectures_apart(reduced):
     assert reduced(paired, back).estimate == reduced(paired, forth).estimate
     assert reduced(paired, forth).estimate.architectures and not reduced(select, forth).estimate.architectures
     assert reduced(select, back).estimate.se_units != reduced(select, forth).estimate.se_units
+    assert reduced(paired, forth).estimate.per_draw == reduced(select, forth).estimate.per_draw
 
 
 def test_runs_of_other_architectures_are_refused(reduced):

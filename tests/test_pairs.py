@@ -117,6 +117,8 @@ def test_a_number_keeps_the_seeds_of_its_runs():
     three, five = (tuple(f"p/e/m/s/s{i}" for i in range(n)) for n in (3, 5))
     few = Filled("r", "c", of_runs([0.7, 0.8, 0.9]), "", None, Verdict(""), three)
     many = Filled("r", "c", of_runs([0.7, 0.8, 0.9, 0.8, 0.7]), "", None, Verdict(""), five)
+    two = Filled("r", "c", of_runs([0.7, 0.8]), "", None, Verdict(""), three[:2])
+    assert claims._of_its_runs(two, True).runs == ("s0", "s1")
     assert claims._of_its_runs(few, True).runs == ("s0", "s1", "s2")
     assert claims._of_its_runs(many, True).runs == ("s0", "s1", "s2", "s3", "s4")
     assert shared_runs([claims._of_its_runs(f, True) for f in (few, many)]) == {"s0", "s1", "s2"}
