@@ -9,9 +9,11 @@ from scipy import stats as scipy_stats
 from sealed import edit_record, seal
 
 from harness import artefacts, cells, rows
+from harness.artefacts import Cell
 from harness.errors import HarnessError
 from harness.expect import Context, Verdict
 from harness.layout import Layout
+from harness.stats import exact
 from harness.tables import Tables
 
 HEAD = tiny.TABLE[: tiny.TABLE.index("cells:")]
@@ -65,19 +67,26 @@ def test_a_metric_that_is_no_number_stays_none(reduced):
     assert filled.verdict == Verdict("", "our value is not a number")  # the paper prints none to differ from
 
 
-def test_a_run_that_left_a_metric_twice_does_not_hide_the_one_that_is_no_number(tmp_path):
+@pytest.mark.parametrize(("second", "mean"), [(8.0, 5.5), (math.nan, math.nan)])
+def test_a_run_that_left_a_metric_twice_counts_as_their_mean_and_hides_no_nan(tmp_path, second, mean):
     root = tiny.project(tmp_path)
     layout = Layout("smoke", root)
     artefact = artefacts.find("mini/table_1", root)
     for spec in artefact.runs("smoke", root):
         seal(layout, spec.id, {"mean": 5.0}, scores(0))
-    twice = [{"name": "mean", "value": value, "unit": ""} for value in (5.0, math.nan)]
+    twice = [{"name": "mean", "value": value, "unit": ""} for value in (5.0, second)]
     edit_record(layout.run_folder(SEEDS[0]), reseal=True, metrics=twice)
     stacked, _ = rows.collect(artefact.runs("smoke", root), layout)
     cell = artefact.cells[0]
     e = cells.reduce(Tables(stacked), cell, artefacts.runs_of(cell, "mini", "smoke", root), Context(), "here")
-    assert math.isnan(e.value)
+    assert e.value == pytest.approx(mean, nan_ok=True)
     tiny.forget()
+
+
+def test_what_a_drawing_shows_is_the_first_runs(reduced):
+    tables = [table(a=[value], word=[word]) for value, word in ((1, "one"), (2, "two"), (6, "three"))]
+    found = reduced("table: values, reduce: mean, of: a, drawn: word", tables)
+    assert (found.text, found.estimate.value) == ("one", 3)
 
 
 def test_repeats_of_one_run_stand_for_runs(reduced):
@@ -103,6 +112,9 @@ def test_a_mean_over_the_whole_space_is_exact(reduced):
 def test_a_share_of_true_and_false(reduced):
     e = reduced("table: values, reduce: mean, of: a", [table(a=[True, False, True, True])], runs=1).estimate
     assert e.value == 0.75
+    among_texts = [table(a=["True", "False", "never"], kind=["x", "x", "y"])]
+    e = reduced("table: values, reduce: mean, of: a, only: {kind: x}", among_texts, runs=1).estimate
+    assert e.value == 0.5
 
 
 def test_texts_are_never_taken_for_numbers(reduced):
@@ -226,6 +238,7 @@ def test_runs_are_aligned_by_what_tells_architectures_apart(reduced):
     assert reduced(paired, back).estimate == reduced(paired, forth).estimate
     assert reduced(paired, forth).estimate.architectures and not reduced(select, forth).estimate.architectures
     assert reduced(select, back).estimate.se_units != reduced(select, forth).estimate.se_units
+    assert reduced(paired, forth).estimate.per_draw == reduced(select, forth).estimate.per_draw
 
 
 def test_runs_of_other_architectures_are_refused(reduced):
@@ -247,6 +260,18 @@ def test_a_scaled_down_number_is_shown_and_not_judged(tmp_path):
     assert filled["high", "strong"].estimate.n == 3
     assert filled["high", "correlation"].verdict.word == ""
     tiny.forget()
+
+
+@pytest.mark.parametrize(
+    ("ours", "gives", "word"),
+    [(exact(12.3), "12", "paper issue"), (exact(12.3), "12.4", "differs"), (exact(12.3), None, "differs")]
+    + [("SGD", "sgd", "paper issue"), ("SGD", "Adam", "differs"), ("SGD", None, "differs")],
+)
+def test_a_deviation_excuses_only_what_it_results_in(ours, gives, word):
+    select = {"paper_issue": "D1"} | ({"gives": gives} if gives else {})
+    cell = Cell("r", "c", select, "13")
+    assert cells._excused(cell, ours, Verdict("differs", "it is 13"), "here").word == word
+    assert cells._excused(cell, ours, Verdict("agrees"), "here").word == "agrees"
 
 
 def test_a_number_is_of_the_runs_that_left_such_rows(reduced):

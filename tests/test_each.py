@@ -7,6 +7,7 @@ from sealed import seal
 from harness import artefacts, cells, experiments, rows
 from harness.errors import HarnessError
 from harness.layout import Layout
+from harness.several import expanded
 
 HEAD = tiny.TABLE[: tiny.TABLE.index("cells:")]
 REASON = "the network is shallower than that"
@@ -133,6 +134,16 @@ def test_without_the_key_it_is_an_error_and_so_is_a_wrong_column(tmp_path):
     tiny.forget()
     with pytest.raises(HarnessError, match="no column 'dept'"):
         filled(tmp_path, f"{(SELECT % 1).replace('depth', 'dept')}, missing: {REASON}")
+
+
+def test_a_line_behind_one_with_each_keeps_its_number():
+    data = {"rows": [{"name": "{a}", "each": {"a": [1, 2]}}, {"name": "x"}], "columns": [{"name": "y"}]}
+    lines = {("rows",): 1, ("rows", 0): 2, ("rows", 0, "name"): 3, ("rows", 0, "each", "a"): 4}
+    lines |= {("rows", 1): 5, ("rows", 1, "name"): 6, ("columns", 0, "name"): 8}
+    _, found = expanded(data, lines)
+    at = {("rows", i): n for i, n in enumerate((2, 2, 5))}
+    at |= {("rows", i, "name"): n for i, n in enumerate((3, 3, 6))}
+    assert {place: found[place] for place in at} == at and found["columns", 0, "name"] == 8
 
 
 def test_a_scale_may_ask_for_less(tmp_path):

@@ -92,11 +92,13 @@ def test_truths_choose_nothing_away(filled):
     ours = [values(0, 0, 0, 0, q=[1, 2, 3, 4], part=list("xxxy"))] * 3
     cell, _ = filled(ours, [values(1, 2, 3, 4, part=list("yyyy"))] * 3, select)
     assert cell.estimate.value == 1 and cell.estimate.units == 3
+    fewer = values(1, 2, 3, names=NAMES[:3], part=list("yyy"))  # d needs no truth where nobody reads it
+    assert filled(ours, [fewer] * 3, select)[0].estimate.value == 1
 
 
 def test_a_name_without_truth_is_refused(filled):
-    theirs = [values(1, 2, 3, names=NAMES[:3])] * 3
-    with pytest.raises(HarnessError, match="r / c: 1 of its rows have no truth, the first is 'd'"):
+    theirs = [values(1, 2, names=NAMES[:2])] * 3
+    with pytest.raises(HarnessError, match="r / c: 2 of its rows have no truth, the first is 'c'"):
         filled([scores(1, 2, 3, 4)] * 3, theirs)
 
 
@@ -108,9 +110,10 @@ def test_runs_that_found_other_truths_are_refused(filled):
 
 
 def test_a_table_that_has_a_truth_is_not_given_another(filled):
-    own = {"scores": {**scores(1, 2, 3, 4)["scores"], "truth": [1, 2, 3, 4]}}
-    with pytest.raises(HarnessError, match="'scores' has a truth of its own"):
-        filled([own] * 3, [values(1, 2, 3, 4)] * 3)
+    for truth in ([1, 2, 3, 4], ["nan", 2, "nan", "nan"]):
+        own = {"scores": {**scores(1, 2, 3, 4)["scores"], "truth": truth}}
+        with pytest.raises(HarnessError, match="'scores' has a truth of its own"):
+            filled([own] * 3, [values(1, 2, 3, 4)] * 3)
 
 
 def test_columns_that_are_not_there_are_named(filled):

@@ -93,6 +93,7 @@ def test_fewer_architectures_than_shall_remain_are_missing_where_the_cell_says_s
     assert reduced(f"{select}, k: 40, missing: there are fewer of them", RUNS).estimate is not None
     gone = reduced(f"{select}, k: 41, missing: there are fewer of them", RUNS)
     assert gone.estimate is None and gone.verdict == Verdict("not run", "there are fewer of them")
+    assert reduced(f"{select}, k: 31, missing: too few of them", [*RUNS[:2], RUNS[2][:30]]).estimate is None
     assert reduced(f"{select}, k: 0.1, missing: there are fewer of them", RUNS).estimate is not None
     with pytest.raises(HarnessError, match="k: 41 of 40"):
         reduced(f"{select}, k: 41", RUNS)
@@ -116,6 +117,8 @@ def test_a_number_keeps_the_seeds_of_its_runs():
     three, five = (tuple(f"p/e/m/s/s{i}" for i in range(n)) for n in (3, 5))
     few = Filled("r", "c", of_runs([0.7, 0.8, 0.9]), "", None, Verdict(""), three)
     many = Filled("r", "c", of_runs([0.7, 0.8, 0.9, 0.8, 0.7]), "", None, Verdict(""), five)
+    two = Filled("r", "c", of_runs([0.7, 0.8]), "", None, Verdict(""), three[:2])
+    assert claims._of_its_runs(two, True).runs == ("s0", "s1")
     assert claims._of_its_runs(few, True).runs == ("s0", "s1", "s2")
     assert claims._of_its_runs(many, True).runs == ("s0", "s1", "s2", "s3", "s4")
     assert shared_runs([claims._of_its_runs(f, True) for f in (few, many)]) == {"s0", "s1", "s2"}

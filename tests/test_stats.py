@@ -132,6 +132,15 @@ def test_several_runs_on_a_whole_space_are_all_used():
     values = [spearman(*run) for run in runs]
     assert ours.value == pytest.approx(np.mean(values)) and ours.n == 3 and not ours.exact
     assert ours.se_runs == pytest.approx(np.std(values, ddof=1) / math.sqrt(3)) and ours.se_units == 0
+    rng = np.random.default_rng(0)
+    picks = [rng.choice(500, 100, replace=False) for _ in range(50)]
+    means = [np.mean([spearman(run[0][p], run[1][p]) for run in runs]) for p in picks]
+    assert ours.se_per_unit == pytest.approx(10 * np.std(means, ddof=1))
+    two = of_population(spearman, runs[:2], 100, draws=5)
+    assert (two.n, two.spread_kind, two.df) == (2, "sample_sd", 1)
+
+
+KINDS = ("sample_sd", "unknown", "population_sd", "sem", "t95")
 
 
 @pytest.mark.parametrize(
@@ -148,6 +157,20 @@ def test_what_the_papers_plus_minus_means(kind, se, df):
     theirs = as_reported(of_runs(A), 0.7, 0.1, kind, 4, 0)
     assert (theirs.se_runs, theirs.df) == (pytest.approx(se), df)
     assert not theirs.borrowed and theirs.value == 0.7 and theirs.n == 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plus_minus_of_two_runs_or_one_has_one_degree_of_freedom(kind):
+    assert as_reported(of_runs(A), 0.7, 0.1, kind, 2, 0).df == 1
+    once = as_reported(of_runs(A), 0.7, 0.1, kind, 1, 0)
+    assert once.df == 1 and once.se_runs == (0.1 if kind != "t95" else pytest.approx(0.1 / quantile(1)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_plus_minus_it_means_nothing(kind):
+    assert as_reported(of_runs(A), 0.7, None, kind, 4, 0).borrowed
+    alone = as_reported(exact(1), 0.7, None, kind, 0, 0)
+    assert (alone.se_runs, alone.df, alone.borrowed, alone.n) == (0, math.inf, False, 1)
 
 
 @given(st.integers(2, 50))

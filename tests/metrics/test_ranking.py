@@ -139,6 +139,15 @@ def test_pruning_by_truth_keeps_the_truly_best():
     assert correlation_after_pruning(prediction, truth, 3) == pytest.approx(1)
     assert correlation_after_pruning(prediction, truth, 6) == pytest.approx(kendall(prediction, truth))
     assert correlation_after_pruning(prediction, truth, 6) < 0
+    assert correlation_after_pruning(prediction, truth, 2) == pytest.approx(1)
     for keep in (1, 7):
         with pytest.raises(ValueError, match=f"keep={keep} of 6"):
             correlation_after_pruning(prediction, truth, keep)
+
+
+def test_of_equally_good_ones_the_first_are_kept():
+    rng = np.random.default_rng(3)
+    truth, prediction = rng.permutation(np.repeat([1.0, 2.0], 500)), rng.normal(size=1000)
+    kept = np.concatenate([np.flatnonzero(truth == 2), np.flatnonzero(truth == 1)[:100]])
+    known = kendall(prediction[kept], truth[kept])
+    assert correlation_after_pruning(prediction, truth, 600) == pytest.approx(known)
