@@ -6,8 +6,9 @@
     python benchmarks/mutation.py --records --sample 10  also: what golden tests and kept records tell
 
 A mutant (`mutants.py`) is put into the functions of a loaded module, in a fork of one process that has
-collected the tests; no file changes. Of the tests those run that call the function, those that call few others first,
-until one fails. Red where a mutant survives that `mutation_survivors.md` does not list, or one it lists is noticed.
+collected the tests; no file changes. Of the tests those run that call the function, those that call few
+others first, until one fails. Red where a mutant survives that `mutation_survivors.md` does not list, or one
+it lists is noticed.
 
 mutmut and cosmic-ray write mutants into the files: a record's code id would then be of other code, and
 nothing would be made of kept records. Neither leaves a seed out or turns a mean into a maximum.

@@ -82,6 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("old", help="the commit whose records are there")
     sub.add_argument("new", nargs="?", default="HEAD", help="the commit they shall count for (HEAD)")
+    sub.add_argument("--paper", help="only records of this one")
     command("reproduced", _reproduced, "write REPRODUCED.md and the README's table anew", scale=False)
     sub = command("data", _data, "image sets: list, fetch, verify", scale=False)
     sub.add_argument("action", choices=("list", "fetch", "verify"))
@@ -220,7 +221,7 @@ def _vouch(options: argparse.Namespace) -> int:
     from harness.vouch import vouch
 
     words = []
-    for module, word, why in vouch(options.old, options.new):
+    for module, word, why in vouch(options.old, options.new, paper=options.paper):
         print(f"{word} {module}: {why}", flush=True)
         words.append(word)
     print(f"vouch: {words.count('vouched')} modules vouched for, {words.count('refused')} refused")

@@ -39,13 +39,15 @@ class Side:
     modules: dict[str, dict[str, Any]]
 
 
-def vouch(old: str, new: str = "HEAD", root: Path = ROOT) -> Iterator[tuple[str, str, str]]:
+def vouch(
+    old: str, new: str = "HEAD", root: Path = ROOT, paper: str | None = None
+) -> Iterator[tuple[str, str, str]]:
     """Of each module whose code id differs: name, `vouched` (and noted in the ledger) or `refused`, why."""
     with tempfile.TemporaryDirectory(prefix="vouch-") as temporary:
         before, after = (_side(word, Path(temporary), root) for word in (old, new))
         for module in sorted(before.modules.keys() & after.modules.keys()):
             codes = [side.modules[module]["code"] for side in (before, after)]
-            if ledger.counts(module, *codes, root):
+            if paper not in (None, module.split(".")[1]) or ledger.counts(module, *codes, root):
                 continue
             refused, told = _compare(module, before, after)
             if not refused:
