@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from harness.errors import HarnessError
-
 
 @dataclass(frozen=True)
 class SGD:
@@ -38,11 +36,6 @@ def schedule(
     optimiser: torch.optim.Optimizer, setup: SGD, epochs: int, steps: int
 ) -> torch.optim.lr_scheduler.LRScheduler:
     """Linear warm-up where there is one, then a cosine from lr_max to lr_min; `steps` iterations an epoch."""
-    if setup.warmup_epochs >= epochs:
-        raise HarnessError(
-            f"{setup.warmup_epochs} of {epochs} epochs warm up, which leaves nothing to anneal:"
-            " lower warmup_epochs or raise epochs"
-        )
     warm = setup.warmup_epochs * steps
     cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs * steps - warm, setup.lr_min)
     if not warm:

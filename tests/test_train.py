@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from harness.errors import HarnessError
 from harness.train import (
     SGD,
     Adam,
@@ -52,15 +51,6 @@ def test_warm_up_is_linear_and_the_cosine_follows(warm, epochs, steps):
         cosine = (1 + math.cos(math.pi * (i - start) / (total - start))) / 2
         assert found[i] == pytest.approx(1e-5 + (0.05 - 1e-5) * cosine, abs=1e-9)
     assert found[-1] == pytest.approx(1e-5)
-
-
-@pytest.mark.parametrize(("warm", "epochs"), [(3, 3), (4, 3), (0, 0)])
-def test_a_warm_up_as_long_as_the_training_is_refused(warm, epochs):
-    """Once a ZeroDivisionError of torch's, also of no epochs at all."""
-    with pytest.raises(
-        HarnessError, match=f"{warm} of {epochs} epochs warm up, which leaves nothing to anneal"
-    ):
-        rates(setup(warmup_epochs=warm), epochs, 5)
 
 
 def test_decay_is_for_all_or_spares_vectors_and_biases():

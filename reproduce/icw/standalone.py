@@ -34,6 +34,11 @@ class Config(Setup, image_sets.Images):
 
 
 def run(run: Run, config: Config) -> None:
+    if config.weights.warmup_epochs >= config.epochs:
+        raise HarnessError(
+            f"{run.spec.id}: {config.weights.warmup_epochs} of {config.epochs} epochs warm up, which leaves"
+            " nothing to anneal: lower weights.warmup_epochs"
+        )
     archs = small_sequential.ranked(config.space, config.architectures)
     train, held, classes = image_sets.images(run, config, config)
     batches = held.in_order(AT_ONCE)
