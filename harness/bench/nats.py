@@ -17,6 +17,7 @@ import numpy as np
 from harness.bench.identity import QUANTITIES, Column, Key, Say, Source, Table, accuracies
 from harness.bench.nb201_table import CELLS, DATASETS, run_of, seconds_policy, seed
 from harness.bench.store import Store, records
+from harness.bounded import NATS_RECORD
 from harness.errors import HarnessError, reading
 from harness.files import read_within
 from harness.safe_pickle import load_plain
@@ -53,7 +54,6 @@ def _columns() -> tuple[Column, ...]:
 
 
 COLUMNS = _columns()
-LARGEST = 64 << 20  # bytes of an unpacked record; they are about one megabyte
 
 
 def convert(inputs: list[Path], folder: Path, say: Say) -> Table:
@@ -110,7 +110,7 @@ def convert(inputs: list[Path], folder: Path, say: Say) -> Table:
 
 def _read(path: Path) -> Any:
     with reading(path, "is not a readable bz2 file", "unpack the archive again"), bz2.open(path) as file:
-        return load_plain(read_within(file, path, LARGEST), str(path))
+        return load_plain(read_within(file, path, NATS_RECORD), str(path))
 
 
 def _value(api: Any, index: int, results: "dict[str, ArchResults]", key: Key) -> float:

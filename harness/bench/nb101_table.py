@@ -1,14 +1,13 @@
 """NAS-Bench-101 from two compiled arrays files: rows are module hashes ascending."""
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from harness.bench.identity import Column, Key, Say, Source, Table, accuracies
 from harness.bench.nb101_tfrecord import CELLS, EPOCHS, REPEATS, SPACES, WHERE
+from harness.bounded import require_small_npz
 from harness.errors import HarnessError, reading
-from harness.files import LARGEST, unpacks_to_more
 
 METRICS = ("final_validation_accuracy", "final_test_accuracy", "final_training_time")
 ONE = "one of the three repeats, which one is not recorded and differs from cell to cell"
@@ -37,9 +36,8 @@ def convert(inputs: list[Path], folder: Path, say: Say) -> Table:
     from harness.spaces.graph_hash import fingerprints
 
     for path in inputs:
-        with reading(path, "is no archive of arrays", "fetch it again"), zipfile.ZipFile(path) as box:
-            if sum(member.file_size for member in box.infolist()) > LARGEST:
-                raise unpacks_to_more(path, LARGEST)
+        with reading(path, "is no archive of arrays", "fetch it again"):
+            require_small_npz(path)
     with (
         reading(f"{inputs[1]} and its neighbour", "are not the compiled arrays", "fetch them again"),
         np.load(inputs[0], allow_pickle=False) as cells,

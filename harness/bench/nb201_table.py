@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from harness.bench.identity import Column, Key, Say, Source, Table
+from harness.bounded import NB201_TABLE
 from harness.errors import HarnessError, reading
 from harness.files import read_within
 
 CELLS = 15_625
-LARGEST = 128 << 20  # bytes of the unpacked table, which has eleven megabytes
 DATASETS = {"cifar10": "cifar10", "cifar100": "cifar100", "imagenet16-120": "ImageNet16-120"}
 ORDINALS = ("first", "second", "third")
 
@@ -92,7 +92,7 @@ def _columns() -> list[tuple[Column, str]]:
 def convert(inputs: list[Path], folder: Path, say: Say) -> Table:
     path = inputs[0]
     with reading(path, "is not a readable gzip csv", "fetch it again"), gzip.open(path) as file:
-        text = io.StringIO(read_within(file, path, LARGEST).decode(), newline="")
+        text = io.StringIO(read_within(file, path, NB201_TABLE).decode(), newline="")
         rows = list(csv.DictReader(text))
     names = [column for _, column in _columns()]
     needed = {"idx", "arch_str", *names} - {f"{data}_val_acc" for data in DATASETS.values()}

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from bench.made import ARCHS, nb201_rows, write_nats, write_nb201_csv, write_pickle, write_wheel
 
-from harness import files
-from harness.bench import catalogue, nats, nb101_table, nb201_table, nb301, truth, wheel
+from harness import bounded, files
+from harness.bench import catalogue, nats, nb201_table, nb301, truth, wheel
 from harness.errors import HarnessError
 from harness.spaces import darts
 
@@ -55,8 +55,9 @@ def test_a_record_without_a_number_is_told(made):
 
 
 def test_packed_bombs_are_refused_at_the_limit(made, monkeypatch):
-    for module in (nats, nb201_table, nb101_table):
-        monkeypatch.setattr(module, "LARGEST", 1 << 20)
+    monkeypatch.setattr(nats, "NATS_RECORD", 1 << 20)
+    monkeypatch.setattr(nb201_table, "NB201_TABLE", 1 << 20)
+    monkeypatch.setattr(bounded, "LARGEST", 1 << 20)
     monkeypatch.setattr(files.read_within, "__defaults__", (1 << 20,))
     folder = write_nats(made / NATS, [])
     write_pickle(folder / "meta.pickle.pbz2", bytes(2 << 20))

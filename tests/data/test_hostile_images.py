@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import files
+from harness import bounded, files
 from harness.data import readers, registry, splits
 from harness.errors import HarnessError
 
@@ -93,7 +93,7 @@ def test_a_gzip_bomb_is_refused_at_the_limit(monkeypatch):
 
 def test_a_mat_bomb_is_refused_at_the_limit(monkeypatch):
     """A variable whose few bytes say, and unpack to, gigabytes."""
-    monkeypatch.setattr(readers, "LARGEST", 1 << 20)
+    monkeypatch.setattr(bounded, "LARGEST", 1 << 20)
     content = zlib.compress(struct.pack("<II", 14, 2 << 20) + bytes(2 << 20))
     bomb = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM" + struct.pack("<II", 15, len(content)) + content
     with pytest.raises(HarnessError, match="^the_file unpacks to more than 1 MB: remove it"):
