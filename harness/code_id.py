@@ -19,7 +19,6 @@ ALWAYS = ("harness.seeds",)  # every run draws from it, through the carrier harn
 # These only carry, show or judge what a run has computed; an edit there must not repeat a training.
 CARRIERS = {
     "harness",
-    "harness.bounded",
     "harness.checkpoint",
     "harness.code_id",
     "harness.errors",

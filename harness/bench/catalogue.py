@@ -11,7 +11,7 @@ import numpy as np
 from harness.bench import nats, nb101_table, nb101_tfrecord, nb201_table, nb301, wheel
 from harness.bench.identity import Key, Say, Source
 from harness.bench.store import Store, find_store, make_store
-from harness.errors import HarnessError, reading
+from harness.errors import HarnessError
 from harness.files import cache_dir, find_data, sha256_of
 
 # The order of preference of source="best": official files, then compiled tables, then what registries carry.
@@ -74,8 +74,7 @@ def open_store(source: Source, paths: list[Path], again: bool = False, say: Say 
 def _fill(source: Source, paths: list[Path], folder: Path, say: Say) -> tuple[str, int]:
     if source.convert is None:
         raise HarnessError(f"{source.name} is a surrogate and needs no conversion: query it")
-    with reading(paths[0], f"cannot be converted as {source.name}"):
-        table = source.convert(paths, folder, say)
+    table = source.convert(paths, folder, say)
     extra = dict(table.extra)
     if "fingerprint" in extra:
         prints = extra.pop("fingerprint")

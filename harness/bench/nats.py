@@ -17,9 +17,7 @@ import numpy as np
 from harness.bench.identity import QUANTITIES, Column, Key, Say, Source, Table, accuracies
 from harness.bench.nb201_table import CELLS, DATASETS, run_of, seconds_policy, seed
 from harness.bench.store import Store, records
-from harness.bounded import NATS_RECORD
-from harness.errors import HarnessError, reading
-from harness.files import read_within
+from harness.errors import HarnessError
 from harness.safe_pickle import load_plain
 
 if TYPE_CHECKING:
@@ -65,7 +63,7 @@ def convert(inputs: list[Path], folder: Path, say: Say) -> Table:
     archive = inputs[0]
     meta = _read(archive / "meta.pickle.pbz2")
     archs = meta.get("meta_archs") if isinstance(meta, dict) else None
-    if not (isinstance(archs, list) and archs and all(isinstance(arch, str) for arch in archs)):
+    if not isinstance(archs, list):
         raise HarnessError(f"{archive}/meta.pickle.pbz2 lists no architectures: unpack the archive again")
     held = [name for name in records(archive) if name != "meta.pickle.pbz2"]
     api = create(
@@ -85,8 +83,8 @@ def convert(inputs: list[Path], folder: Path, say: Say) -> Table:
     }
     for row, name in enumerate(held):
         record = _read(archive / name)
-        with reading(f"{archive}/{name}", "is no complete record", "unpack it again"):
-            index = int(name.split(".")[0])
+        index = int(name.split(".")[0])
+        try:
             results = {hp: ArchResults.create_from_state_dict(state) for hp, state in record.items()}
             if not 0 <= index < len(archs) or any(r.arch_str != archs[index] for r in results.values()):
                 raise HarnessError(
@@ -99,6 +97,10 @@ def convert(inputs: list[Path], folder: Path, say: Say) -> Table:
             for (run, epochs), target in curves.items():
                 target[row] = _curves(results[str(epochs)], run, epochs)
             del api.arch2infos_dict[index]
+        except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+            raise HarnessError(
+                f"{archive}/{name} is no complete record ({error!r}): unpack it again"
+            ) from None
         curve_row[index] = row
         if row % 1000 == 999:
             say(f"{row + 1} of {len(held)} records")
@@ -109,8 +111,11 @@ def convert(inputs: list[Path], folder: Path, say: Say) -> Table:
 
 
 def _read(path: Path) -> Any:
-    with reading(path, "is not a readable bz2 file", "unpack the archive again"), bz2.open(path) as file:
-        return load_plain(read_within(file, path, NATS_RECORD), str(path))
+    try:
+        data = bz2.decompress(path.read_bytes())
+    except (OSError, ValueError, EOFError) as error:
+        raise HarnessError(f"{path} is not a readable bz2 file ({error}): unpack the archive again") from None
+    return load_plain(data, str(path))
 
 
 def _value(api: Any, index: int, results: "dict[str, ArchResults]", key: Key) -> float:

@@ -1,13 +1,13 @@
 """NAS-Bench-101 from two compiled arrays files: rows are module hashes ascending."""
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from harness.bench.identity import Column, Key, Say, Source, Table, accuracies
 from harness.bench.nb101_tfrecord import CELLS, EPOCHS, REPEATS, SPACES, WHERE
-from harness.bounded import require_small_npz
-from harness.errors import HarnessError, reading
+from harness.errors import HarnessError
 
 METRICS = ("final_validation_accuracy", "final_test_accuracy", "final_training_time")
 ONE = "one of the three repeats, which one is not recorded and differs from cell to cell"
@@ -35,20 +35,20 @@ COLUMNS = _columns()
 def convert(inputs: list[Path], folder: Path, say: Say) -> Table:
     from harness.spaces.graph_hash import fingerprints
 
-    for path in inputs:
-        with reading(path, "is no archive of arrays", "fetch it again"):
-            require_small_npz(path)
-    with (
-        reading(f"{inputs[1]} and its neighbour", "are not the compiled arrays", "fetch them again"),
-        np.load(inputs[0], allow_pickle=False) as cells,
-        np.load(inputs[1], allow_pickle=False) as table,
-    ):
-        hashes, matrices, ops = cells["hash"], cells["adjacency"], cells["ops"]
-        arrays = {name: table[name] for name in table.files}
-        full, visited = arrays["full_rows"], arrays["vis_rows"]
-        names = [str(name) for name in arrays["full_metric_names"]]
-        metrics = [arrays["full_metrics_108"][:, :, names.index(name)].astype(float) for name in METRICS]
-        mean, first, budgets = (arrays[k] for k in ("mean_test_108", "test_rep0_108", "vis_val_4_12_36_108"))
+    try:
+        with np.load(inputs[0], allow_pickle=False) as cells, np.load(inputs[1], allow_pickle=False) as table:
+            hashes, matrices, ops = cells["hash"], cells["adjacency"], cells["ops"]
+            arrays = {name: table[name] for name in table.files}
+            full, visited = arrays["full_rows"], arrays["vis_rows"]
+            names = [str(name) for name in arrays["full_metric_names"]]
+            metrics = [arrays["full_metrics_108"][:, :, names.index(name)].astype(float) for name in METRICS]
+            mean, first, budgets = (
+                arrays[k] for k in ("mean_test_108", "test_rep0_108", "vis_val_4_12_36_108")
+            )
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise HarnessError(
+            f"{inputs[1]} and its neighbour are not the compiled arrays ({error}): fetch them again"
+        ) from None
     if len(mean) != len(hashes) or not (hashes[1:] > hashes[:-1]).all():
         raise HarnessError(f"{inputs[0]} and {inputs[1].name} do not belong together: fetch both again")
     values = dict.fromkeys(column.key for column in COLUMNS)

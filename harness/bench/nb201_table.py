@@ -2,16 +2,13 @@
 
 import csv
 import gzip
-import io
 import math
 from pathlib import Path
 
 import numpy as np
 
 from harness.bench.identity import Column, Key, Say, Source, Table
-from harness.bounded import NB201_TABLE
-from harness.errors import HarnessError, reading
-from harness.files import read_within
+from harness.errors import HarnessError
 
 CELLS = 15_625
 DATASETS = {"cifar10": "cifar10", "cifar100": "cifar100", "imagenet16-120": "ImageNet16-120"}
@@ -91,9 +88,11 @@ def _columns() -> list[tuple[Column, str]]:
 
 def convert(inputs: list[Path], folder: Path, say: Say) -> Table:
     path = inputs[0]
-    with reading(path, "is not a readable gzip csv", "fetch it again"), gzip.open(path) as file:
-        text = io.StringIO(read_within(file, path, NB201_TABLE).decode(), newline="")
-        rows = list(csv.DictReader(text))
+    try:
+        with gzip.open(path, "rt", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        raise HarnessError(f"{path} is not a readable gzip csv ({error}): fetch it again") from None
     names = [column for _, column in _columns()]
     needed = {"idx", "arch_str", *names} - {f"{data}_val_acc" for data in DATASETS.values()}
     missing = sorted(needed - set(rows[0] if rows else ()))

@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.bench.identity import Column, Key, Source
 from harness.bench.store import hash_of
-from harness.errors import HarnessError, reading
+from harness.errors import HarnessError
 from harness.files import find_data, sha256_of
 from harness.spaces.darts import Genotype, canonical, from_pairs, parse
 
@@ -49,11 +49,15 @@ def encode(genotype: Genotype, codes: dict[str, dict[str, int]]) -> np.ndarray:
 @lru_cache(maxsize=2)
 def _session(model: str, mtime_ns: int) -> Callable[[dict[str, np.ndarray]], np.ndarray]:
     import onnxruntime
+    from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph, InvalidProtobuf, NoSuchFile
+    from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NotImplemented_
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1  # another number may round differently
-    with reading(model, "is no readable ONNX network", "fetch it again"):
+    try:
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    except (Fail, InvalidGraph, InvalidProtobuf, NoSuchFile, NotImplemented_) as error:
+        raise HarnessError(f"{model} is no readable ONNX network ({error}): fetch it again") from None
     return lambda feed: session.run(None, feed)[0][0]
 
 
@@ -61,16 +65,19 @@ def predict_onnx(files: list[Path], archs: Sequence[str], key: Key) -> np.ndarra
     """One network call per genotype: the network was exported with batch size 1."""
     model, encoding = files
     run = _session(str(model), model.stat().st_mtime_ns)
-    with reading(encoding, "is not the encoding of NAS-Bench-301", "fetch it again"):
+    try:
         codes = json.loads(encoding.read_text())
-        if min(len(codes[PREFIX + name]) for name in inputs()) < 4:
-            raise HarnessError(f"{encoding} lists too few choices: fetch it again")
-        genotypes = [parse(arch) for arch in archs]
-        rows = [encode(genotype, codes) for genotype in genotypes]
+        sizes = [len(codes[PREFIX + name]) for name in inputs()]
+    except (ValueError, KeyError, TypeError) as error:
+        raise HarnessError(
+            f"{encoding} is not the encoding of NAS-Bench-301 ({error!r}): fetch it again"
+        ) from None
+    if min(sizes) < 4:
+        raise HarnessError(f"{encoding} lists too few choices: fetch it again")
     epoch = np.array([[key.epochs]], dtype=np.float32)
     place = 1 if key.what == "seconds" else 0
-    with reading(model, f"does not take what {encoding.name} names", "fetch both again"):
-        return np.array([run({"x_cat": row, "x_cont": epoch})[place] for row in rows], dtype=float)
+    answers = [run({"x_cat": encode(parse(arch), codes), "x_cont": epoch})[place] for arch in archs]
+    return np.array(answers, dtype=float)
 
 
 def predict_ensemble(files: list[Path], archs: Sequence[str], key: Key) -> np.ndarray:
@@ -86,9 +93,13 @@ def predict_ensemble(files: list[Path], archs: Sequence[str], key: Key) -> np.nd
 
 @lru_cache(maxsize=2)
 def _reference(file: str, mtime_ns: int) -> dict[str, float]:
-    with reading(file, "is no list of NAS-Bench-301 predictions", "fetch it again"):
+    try:
         cells = json.loads(Path(file).read_text())["nasbench301"]["cifar10"]
         return {canonical(str(from_pairs(text))): float(cell["val_accuracy"]) for text, cell in cells.items()}
+    except (ValueError, KeyError, TypeError) as error:
+        raise HarnessError(
+            f"{file} is no list of NAS-Bench-301 predictions ({error!r}): fetch it again"
+        ) from None
 
 
 def reference_cells() -> list[str]:
@@ -128,9 +139,8 @@ def check_sums(folder: Path) -> None:
             f"{folder} has no {SUMS}: its models are pickles, which can run code when loaded; if you trust "
             f"them, run `find . -type f ! -name {SUMS} -exec sha256sum {{}} + > {SUMS}` in it"
         )
-    with reading(listed, "is no list of hashes and names, one of each a line", "write it again"):
-        known = dict(line.split(maxsplit=1)[::-1] for line in listed.read_text().splitlines() if line.strip())
-        known = {name.lstrip("*").removeprefix("./"): sha for name, sha in known.items()}
+    known = dict(line.split(maxsplit=1)[::-1] for line in listed.read_text().splitlines() if line.strip())
+    known = {name.lstrip("*").removeprefix("./"): sha for name, sha in known.items()}
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p != listed):
         name = path.relative_to(folder).as_posix()
         if known.get(name) != sha256_of(path):

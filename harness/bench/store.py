@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.errors import HarnessError
-from harness.files import NO_RIGHT, cache_dir, sha256_of, write_atomic
+from harness.files import cache_dir, sha256_of, write_atomic
 
 CONVERTER = 2  # raise it when a converter changes what it writes: older stores are then rebuilt
 
@@ -110,23 +110,13 @@ def make_store(
     stamps = tuple(stamp(path) for path in inputs)
     sha = hash_of(inputs)
     folder = cache_dir() / "stores" / f"{source}-{sha[:12]}"
-
-    def there() -> Store | None:
-        """The same content at another place or time."""
+    with _alone(folder):
         meta = _read(folder)
         if meta and meta.sha256 == sha and not again and _whole(folder, meta, columns):
-            return Store(folder, replace(meta, inputs=stamps))
-        return None
-
-    try:
-        with _alone(folder):
-            if found := there():
-                _write(folder, found.meta)
-            return found or _make(source, inputs, columns, fill, stamps, sha, folder)
-    except OSError as error:  # what is there can be read where nothing can be written
-        if error.errno in NO_RIGHT and (found := there()):
-            return found
-        raise
+            renewed = replace(meta, inputs=stamps)  # the same content at another place or time
+            _write(folder, renewed)
+            return Store(folder, renewed)
+        return _make(source, inputs, columns, fill, stamps, sha, folder)
 
 
 def _make(
@@ -162,25 +152,9 @@ def _make(
 def _alone(folder: Path) -> Iterator[None]:
     """One process converts, the others wait and find its store (jobs of a campaign start together)."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    lock = folder.parent / f"{folder.name}.lock"
-    while True:
-        with lock.open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if not _stands(lock, file.fileno()):
-                continue  # whoever held it before has removed it: another may hold a new one
-            try:
-                yield
-            finally:
-                lock.unlink(missing_ok=True)
-            return
-
-
-def _stands(path: Path, descriptor: int) -> bool:
-    """Whether the opened file is still the one of this name."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
+    with (folder.parent / f"{folder.name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _folders(source: str) -> list[Path]:
@@ -219,5 +193,5 @@ def _read(folder: Path) -> Meta | None:
         raw["arrays"] = {name: (Stamp(**seen), sha) for name, (seen, sha) in raw["arrays"].items()}
         raw["columns"] = tuple(raw["columns"])
         return Meta(**raw)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

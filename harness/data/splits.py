@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from harness import yamlfile
-from harness.errors import HarnessError, reading
+from harness.errors import HarnessError
 from harness.files import find_data, write_atomic
 
 RULES = Path(__file__).with_name("splits.yaml")
@@ -100,11 +100,13 @@ def write(path: Path, division: Split) -> None:
 
 def read(path: Path, name: str | None = None) -> Split:
     """A division from a JSON file: ours, or one of NAS-Bench-201's lists as published."""
-    if not path.exists():
-        raise HarnessError(f"{path} does not exist: correct the name")
-    with reading(path, "is not a division (JSON with lists of indices)"):
-        data = dict(json.loads(path.read_text(encoding="utf-8")))
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
         parts = {part: _indices(data, KEYS[part]) for part in PARTS}
+    except FileNotFoundError:
+        raise HarnessError(f"{path} does not exist: correct the name") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise HarnessError(f"{path} is not a division (JSON with lists of indices): {error}") from None
     every = np.concatenate(list(parts.values()))
     if not len(every) or every.min() < 0 or len(np.unique(every)) != len(every):
         raise HarnessError(f"{path} does not divide: an index is negative or stands twice, or there is none")

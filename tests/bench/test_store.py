@@ -1,6 +1,5 @@
 """A store is made once, whole or not at all, and never outlives the file that it was made from."""
 
-import errno
 import json
 import multiprocessing
 import os
@@ -201,39 +200,3 @@ def test_jobs_that_start_together_convert_once(source_file, tmp_path):
         job.join()
     assert [job.exitcode for job in jobs] == [0] * 4
     assert marks.read_text() == "x"
-
-
-@pytest.mark.parametrize("refusal", [errno.EROFS, errno.EACCES])
-def test_a_store_in_a_cache_that_cannot_be_written_is_read_though_it_was_made_elsewhere(
-    source_file, monkeypatch, refusal
-):
-    """A cache on a read-only mount, made under another path: once it refused for want of a lock."""
-    fill = Filler(source_file)
-    first = opened(source_file, fill)
-    moved = source_file.rename(source_file.with_name("moved.bin"))
-
-    open_one = stores.Path.open
-
-    def read_only(path, mode="r", *args, **options):
-        if mode == "w":
-            raise OSError(refusal, os.strerror(refusal), str(path))
-        return open_one(path, mode, *args, **options)
-
-    monkeypatch.setattr(stores.Path, "open", read_only)
-    monkeypatch.setattr(stores, "sha256_of", lambda path: first.meta.sha256)
-    found = opened(moved, fill)
-    assert (found.folder, fill.calls) == (first.folder, 1)
-    shutil.rmtree(first.folder)
-    with pytest.raises(OSError, match=os.strerror(refusal)):  # nothing is there to be read
-        opened(moved, fill)
-
-
-def test_no_lock_is_left_behind_by_a_conversion_that_fails(source_file):
-    def full(folder):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with pytest.raises(OSError, match="No space"):
-        opened(source_file, full)
-    assert os.listdir(cache_dir() / "stores") == []
-    opened(source_file, Filler(source_file))
-    assert [path.suffix for path in (cache_dir() / "stores").iterdir()] == [""]
