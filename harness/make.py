@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness import cells, claims, fresh, render, rows
+from harness import cells, claims, fresh, judged, render, rows
 from harness.artefacts import Artefact
 from harness.cellfile import read_cells
 from harness.errors import HarnessError
@@ -65,13 +65,14 @@ def render_made(artefact: Artefact, layout: Layout, records: list[dict[str, Any]
 def render_all(
     artefact: Artefact, scale: str, frame: pd.DataFrame, records: list[dict[str, Any]], base: Path
 ) -> None:
-    """Cells → the files that show them, below `base`; of the records only their truths are told."""
+    """Cells → the files that show them, below `base`; of the records only truths and age are told."""
 
     def write(suffix: str, content: str) -> None:
         write_atomic(artefact_file(base, artefact.name, suffix), content)
 
     truths = list(dict.fromkeys(truth_name(t) for record in records for t in record["truths"]))
-    text = render.caption(artefact, scale, frame, truths)
+    outdated = judged.outdated(artefact, {"runs": records}, scale, artefact.path.parents[2])
+    text = render.caption(artefact, scale, frame, truths, outdated)
     write(".md", render.markdown(artefact, frame, text))
     if artefact.kind == "table":
         write(".tex", render.latex(artefact, frame, text))

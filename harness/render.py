@@ -78,8 +78,10 @@ def _like(spread: float) -> str:
     return f",.{max(0, 1 - math.floor(math.log10(spread)))}f"
 
 
-def caption(artefact: Artefact, scale: str, cells: pd.DataFrame, truths: list[str]) -> str:
-    """What a reader must know to judge the numbers: scale, n, spread, truth."""
+def caption(
+    artefact: Artefact, scale: str, cells: pd.DataFrame, truths: list[str], outdated: str = ""
+) -> str:
+    """What a reader must know to judge the numbers: scale, n, spread, truth, and whether others are due."""
     data = artefact.data
     made = cells[cells["runs"] != ""]
     where = data["where"]
@@ -102,6 +104,8 @@ def caption(artefact: Artefact, scale: str, cells: pd.DataFrame, truths: list[st
         parts.append(f"In parentheses: {'; '.join(shown)}.")
     if truths:
         parts.append(f"Truth: {'; '.join(truths)}.")
+    if outdated:
+        parts.append(f"It {outdated}, and is to be made again.")
     return " ".join(parts)
 
 

@@ -32,9 +32,9 @@ def test_accepted_tables_and_captions_are_those_of_the_cells(artefact, scale):
     """Once five tables kept the layout of the day on which they were accepted."""
     base = Layout(scale).published
     cells = read_cells(artefact_file(base, artefact.name, ".cells.csv"))
-    runs = provenance(artefact, scale)["runs"]
-    truths = list(dict.fromkeys(truth_name(truth) for run in runs for truth in run["truths"]))
-    caption = render.caption(artefact, scale, cells, truths)
+    noted = provenance(artefact, scale)
+    truths = list(dict.fromkeys(truth_name(truth) for run in noted["runs"] for truth in run["truths"]))
+    caption = render.caption(artefact, scale, cells, truths, judged.outdated(artefact, noted, scale))
     again = f"accept it anew at scale {scale}: {artefact.path.relative_to(ROOT)} or the harness has changed"
     written = {".md": render.markdown}
     if artefact.kind == "table":
