@@ -172,9 +172,9 @@ class State:
             look(top, place[1])
         return found
 
-    def reached(self) -> set[Place]:
-        """What an experiment can come to: from `run` and `Config`, and from what runs at an import."""
-        waiting = {place for place in self.defined if place[1] in ("run", "Config")}
+    def reached(self, experiment: str) -> set[Place]:
+        """What it can come to: from its `run` and `Config`, and from what runs at an import."""
+        waiting = {(experiment, name) for name in ("run", "Config")} & self.defined.keys()
         for module, stmts in self.loose.items():
             waiting |= {place for stmt in stmts for place in self._mentioned(module, stmt)}
         for place, nodes in self.defined.items():
