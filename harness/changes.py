@@ -27,7 +27,7 @@ class Changes:
     refused: list[str] = field(default_factory=list)
 
 
-def changes(old: State, new: State) -> Changes:
+def changes(experiment: str, old: State, new: State) -> Changes:
     """From one state to the other; `new` learns from where its definitions came."""
     gone, come = old.defined.keys() - new.defined.keys(), new.defined.keys() - old.defined.keys()
     for place in come:
@@ -36,7 +36,7 @@ def changes(old: State, new: State) -> Changes:
             new.moved[place] = before[0]
     found = Changes()
     now = {new.home(place): place for place in new.defined}
-    reached = old.reached(), {new.home(place) for place in new.reached()}
+    reached = old.reached(experiment), {new.home(place) for place in new.reached(experiment)}
     for place in sorted(reached[0] | reached[1]):
         # What only one side can come to stands there for whatever the other side comes to.
         before, after = (place if place in side else ("", "") for side in reached)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.code_id import path_of, syntax
+from harness.code_id import PACKAGES, path_of, syntax
 from harness.marked import FUNCTIONS, arms, numbers
 from harness.trees import (
     BLOCKS,
@@ -172,9 +172,9 @@ class State:
             look(top, place[1])
         return found
 
-    def reached(self) -> set[Place]:
-        """What an experiment can come to: from `run` and `Config`, and from what runs at an import."""
-        waiting = {place for place in self.defined if place[1] in ("run", "Config")}
+    def reached(self, experiment: str) -> set[Place]:
+        """What it can come to: from its `run` and `Config`, and from what runs at an import."""
+        waiting = {(experiment, name) for name in ("run", "Config")} & self.defined.keys()
         for module, stmts in self.loose.items():
             waiting |= {place for stmt in stmts for place in self._mentioned(module, stmt)}
         for place, nodes in self.defined.items():
@@ -194,8 +194,14 @@ class State:
         for name in dotted_names(node, ()):
             places = self._places(module, name, frozenset())
             yield from places
-            words |= set() if places else {*name[1:]}
+            if not places and not self._foreign(module, name[0]):
+                words |= {*name[2 if name[0] == "self" else 1 :]}  # no attribute of `self` is a module's
         yield from (place for place in self.defined if place[1] in words)
+
+    def _foreign(self, module: str, name: str) -> bool:
+        """Imported, and from no package of ours: `subprocess.run` is nobody's `run`."""
+        bound = self.bound.get((module, name), [])
+        return bool(bound) and all(isinstance(w, tuple) and w[0].split(".")[0] not in PACKAGES for w in bound)
 
     def _places(self, module: str, name: tuple[str, ...], seen: frozenset[Place]) -> set[Place]:
         place, found = (module, name[0]), set()

@@ -94,9 +94,11 @@ def _compare(module: str, before: Side, after: Side) -> tuple[str, str]:
     if trees[0] == trees[1]:
         return "", "same syntax"
     states = [State(side.root, names) for side in (before, after)]
-    found = changes(*states)
+    found = changes(module, *states)
     if found.refused:
         return "; ".join(dict.fromkeys(found.refused)), ""
+    if not found.old and not found.new:
+        return "", "the same in all that it can come to"
     there = [side.modules[module]["runs"] for side in (before, after)]
     runs = [run for run, config in there[1].items() if there[0].get(run) == config]
     touched = [n for n in names if trees[0].get(n) != trees[1].get(n)]

@@ -179,7 +179,8 @@ def test_a_refactoring_that_moves_no_number_is_vouched_for(root, edits):
     before = code_id(NAME, root)
     ((module, word, told),) = outcome(root, *edits)
     assert (module, word) == (NAME, "vouched"), told
-    assert told.startswith("4 runs equal, ")  # and what scale smoke skips would be made as well
+    tried = any("offset=0.0" in new or "TWO" in new for _, _, new in edits)  # other calls, other names
+    assert told.startswith("4 runs equal, " if tried else "the same in all that it can come to")
     (entry,) = ledger.entries(root)
     assert entry.code == before != entry.counts_as == code_id(NAME, root) and entry.module == NAME
     assert list(vouch("HEAD~1", root=root)) == []  # it is known by now
