@@ -38,7 +38,7 @@ def check(layout: Layout, root: Path = ROOT, here: bool = True) -> Checked:
     with _kept_records(layout) as apart:
         for artefact in artefacts.artefacts(root):
             told = of_artefact(artefact, layout, apart, root, here, found)
-            found.changes += of_files.pop(artefact.name, []) + sorted(told, key=str)
+            found.changes += sorted(told, key=str) + of_files.pop(artefact.name, [])
     for path in sorted(layout.published.glob("*/*/*.cells.csv")):
         name = f"{path.parent.name}/{path.name.removesuffix('.cells.csv')}"
         if name not in names:
@@ -56,7 +56,7 @@ def _of_files(layout: Layout) -> dict[str, list[Change]]:
         again = f"python -m harness accept --scale {layout.scale} --reason …"
         what = "holds an acceptance that was cut short; the next one finishes it"
         found["published"] = [Change(f"published/{layout.scale}", "", what, again)]
-    for file, what in manifest.differences(layout).items():
+    for file, what in sorted(manifest.differences(layout).items()):
         name = manifest.artefact_of(file)
         if not file.startswith(f"published/{layout.scale}/"):
             what = f"{what} since it was accepted at scale {layout.scale}"
