@@ -6,8 +6,9 @@
     python benchmarks/mutation.py --records --sample 10  also: what golden tests and kept records tell
 
 A mutant (`mutants.py`) is put into the functions of a loaded module, in a fork of one process that has
-collected the tests; no file changes. Of the tests those run that call the function, those that call few others first,
-until one fails. Red where a mutant survives that `mutation_survivors.md` does not list, or one it lists is noticed.
+collected the tests; no file changes. Of the tests those run that call the function, the closest ones first,
+until one fails. Red where a mutant survives that `mutation_survivors.md` does not list, with the reason why
+nothing can notice it; --listed tries those of the list again.
 
 mutmut and cosmic-ray write mutants into the files: a record's code id would then be of other code, and
 nothing would be made of kept records. Neither leaves a seed out or turns a mean into a maximum.
@@ -40,11 +41,11 @@ from mutants import Mutant, mutants, put_in  # noqa: E402
 MODULES = ["metrics/ranking", "metrics/resampled", "metrics/consistency", "seeds", "tables", "rows", "joined"]
 MODULES += ["pairs", "reductions", "cells", "stats", "expect", "several", "claims", "judged", "rejudge"]
 MODULES += ["cellfile", "outcomes", "layout", "render", "make", "verdicts"]
-# Those that start processes of their own would not see a mutant; those of ONLY_FOR take long.
+# Those that start processes of their own would not see a mutant.
 TESTS = """golden metrics report test_stats.py test_expect.py test_claims.py test_cells.py test_tables.py
-    test_rows.py test_each.py test_joined.py test_pairs.py test_paired_claims.py test_render.py
-    test_cellfile.py test_rejudge.py test_published.py test_artefacts.py test_record.py"""
-ONLY_FOR = {"outcomes": ["test_reproduced.py"], "several": ["test_mistakes.py"]}
+    test_rows.py test_each.py test_joined.py test_pairs.py test_paired_claims.py test_boundaries.py
+    test_render.py test_slips.py test_cellfile.py test_outcomes.py test_rejudge.py test_published.py
+    test_artefacts.py test_record.py"""
 SURVIVORS = Path(__file__).with_name("mutation_survivors.md")
 SECONDS = 300  # a mutant that takes longer is noticed
 LONG = 1.0  # tests that take more seconds, by simulation most often, are left out: quick ones must notice
@@ -224,7 +225,7 @@ class Tester:
         with tempfile.TemporaryDirectory(prefix="mutation-kept-") as folder:
             if self.asked.records:
                 records = [t for t in trials if t.name.startswith("tests/golden/")] + of_kept(Path(folder))
-            self.red = tried(drawn, trials, records)
+            self.red = tried(drawn, trials, records, self.asked.listed)
         return True
 
 
@@ -243,7 +244,9 @@ def listed() -> set[str]:
     return {line[4:-2] for line in lines if line.startswith("* ``")}
 
 
-def tried(drawn: dict[str, list[Mutant]], trials: list[Trial], records: list[Trial]) -> bool:
+def tried(
+    drawn: dict[str, list[Mutant]], trials: list[Trial], records: list[Trial], again: bool = False
+) -> bool:
     """Prints what survives and the rates; whether that is another than what is listed."""
     known, sums, red = listed(), [0, 0, 0, 0], False
     print(f"{'':20} mutants  noticed  by records  listed  seconds")
@@ -251,6 +254,9 @@ def tried(drawn: dict[str, list[Mutant]], trials: list[Trial], records: list[Tri
         begun, counts = time.perf_counter(), [len(every), 0, 0, 0]
         for mutant in every:
             name = f"{module} {mutant.name}"
+            if name in known and not again:
+                counts[3] += 1
+                continue
             told = bool(records and noticed(module, mutant, records))
             by_any = told or bool(noticed(module, mutant, trials))
             counts[1] += by_any
@@ -281,13 +287,13 @@ def main() -> int:
     )
     words.add_argument("--sample", type=int, help="of each module so many")
     words.add_argument("--seed", type=int, default=0, help="which ones are drawn")
+    words.add_argument("--listed", action="store_true", help="those that are listed as survivors, too")
     words.add_argument("--records", action="store_true", help="golden tests and kept records alone, too")
     tester = Tester(words.parse_args())
-    names = [*TESTS.split(), *(name for module in tester.asked.modules for name in ONLY_FOR.get(module, []))]
     scratch = tempfile.mkdtemp(prefix="mutation-")
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = f"{scratch}/hypothesis"
     flags = ["-s", "-p", "no:cacheprovider", "--hypothesis-seed=0", f"--basetemp={scratch}/tests"]
-    pytest.main([*flags, *(str(ROOT / "tests" / name) for name in names)], plugins=[tester])
+    pytest.main([*flags, *(str(ROOT / "tests" / name) for name in TESTS.split())], plugins=[tester])
     shutil.rmtree(scratch)
     return int(tester.red)
 
