@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -47,6 +47,12 @@ class Mutant:
     holder: ast.AST | list
     field: str | int
     new: ast.AST
+
+    def undone(self) -> "Mutant":
+        """The module as it is."""
+        holder, field = self.holder, self.field
+        old = holder[field] if isinstance(field, int) else getattr(holder, field)
+        return replace(self, name="", new=old)
 
     def code(self, path: str) -> CodeType:
         """The module with this change."""

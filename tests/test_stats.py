@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from harness.claims import slope_weights
+from harness.metrics import resampled
 from harness.metrics.ranking import spearman
 from harness.metrics.resampled import scatter
 from harness.stats import (
@@ -100,6 +101,14 @@ def test_bootstrap_is_the_same_every_time_and_for_every_run():
     twice = of_units(spearman, [pair(), pair()], draws=50)  # the same run twice: nothing new about the units
     assert twice.se_units == pytest.approx(one.se_units)
     assert (twice.n, twice.se_runs, twice.spread_kind) == (2, 0.0, "sample_sd")
+
+
+def test_a_score_that_is_no_number_spoils_only_the_resamples_that_drew_it():
+    prediction, truth = pair(size=30)
+    prediction[3] = math.nan
+    quick = of_units(spearman, [(prediction, truth)], draws=50, many=resampled.spearman)
+    plain = of_units(spearman, [(prediction, truth)], draws=50)
+    assert quick.se_units == plain.se_units and not math.isnan(plain.se_units)
 
 
 def test_several_runs_keep_both_sources_of_error():
@@ -194,6 +203,7 @@ def test_the_papers_architectures_are_a_sample_too():
     theirs = as_reported(ours, 0.7, 0.0, "unknown", 1, 50)
     assert theirs.se_units == pytest.approx(2 * ours.se_units)  # a quarter of the architectures
     assert as_reported(ours, 0.7, 0.0, "unknown", 1, 0).se_units == 0
+    assert as_reported(of_runs(A), 0.7, 0.0, "unknown", 1, 50).se_units == 0  # ours knows of no sample
 
 
 def test_quantiles():
