@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -47,6 +47,12 @@ class Mutant:
     holder: ast.AST | list
     field: str | int
     new: ast.AST
+
+    def undone(self) -> "Mutant":
+        """The module as it is."""
+        holder, field = self.holder, self.field
+        old = holder[field] if isinstance(field, int) else getattr(holder, field)
+        return replace(self, name="", new=old)
 
     def code(self, path: str) -> CodeType:
         """The module with this change."""
@@ -173,13 +179,15 @@ def _of_operator(node: ast.BinOp | ast.AugAssign, parent: ast.AST) -> Iterator[a
         if other and not (isinstance(node.op, ast.Add) and isinstance(node.value, words)):
             yield ast.AugAssign(node.target, other(), node.value)
         return
-    sides = (node.left, node.right)
+    sides = [node.right, node.left]
+    while isinstance(sides[-1], ast.BinOp):  # `folder / "name" / file` is no division
+        sides += [sides[-1].right, sides[-1].left]
     joined = any(isinstance(side, ast.JoinedStr | ast.List | ast.ListComp | ast.Tuple) for side in sides)
     joined |= any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
     types = isinstance(node.op, ast.BitOr) and not isinstance(
         parent, ast.Assign | ast.Return | ast.BinOp | ast.Dict
     )
-    if other and not (joined and isinstance(node.op, ast.Add | ast.Mod)) and not types:
+    if other and not (joined and isinstance(node.op, ast.Add | ast.Mod | ast.Div)) and not types:
         yield ast.BinOp(node.left, other(), node.right)
 
 

@@ -6,28 +6,24 @@
     python benchmarks/mutation.py --records --sample 10  also: what golden tests and kept records tell
 
 A mutant (`mutants.py`) is put into the functions of a loaded module, in a fork of one process that has
-collected the tests; no file changes. Of the tests those run that call the function, those that call few
-others first, until one fails. Red where a mutant survives that `mutation_survivors.md` does not list, or one
-it lists is noticed.
+collected the tests; no file changes. Of the tests those run that call the function, the closest ones first,
+until one fails. Red where a mutant survives that `mutation_survivors.md` does not list, with the reason why
+nothing can notice it; --listed tries those of the list again.
 
 mutmut and cosmic-ray write mutants into the files: a record's code id would then be of other code, and
 nothing would be made of kept records. Neither leaves a seed out or turns a mean into a maximum.
 """
 
 import argparse
-import json
 import os
 import random
 import shutil
-import signal
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["NAS_WARM"] = "off"
@@ -35,159 +31,21 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 import pytest  # noqa: E402
-from _pytest.runner import runtestprotocol  # noqa: E402
 from mutants import Mutant, mutants, put_in  # noqa: E402
+from trials import SECONDS, Trial, forked, of_kept, of_tests  # noqa: E402
 
 MODULES = ["metrics/ranking", "metrics/resampled", "metrics/consistency", "seeds", "tables", "rows", "joined"]
 MODULES += ["pairs", "reductions", "cells", "stats", "expect", "several", "claims", "judged", "rejudge"]
 MODULES += ["cellfile", "outcomes", "layout", "render", "make", "verdicts"]
-# Those that start processes of their own would not see a mutant; those of ONLY_FOR take long.
+# Those that start processes of their own would not see a mutant.
 TESTS = """golden metrics report test_stats.py test_expect.py test_claims.py test_cells.py test_tables.py
-    test_rows.py test_each.py test_joined.py test_pairs.py test_paired_claims.py test_render.py
-    test_cellfile.py test_rejudge.py test_published.py test_artefacts.py test_record.py"""
-ONLY_FOR = {"outcomes": ["test_reproduced.py"], "several": ["test_mistakes.py"]}
+    test_rows.py test_each.py test_joined.py test_pairs.py test_paired_claims.py test_boundaries.py
+    test_render.py test_slips.py test_cellfile.py test_outcomes.py test_rejudge.py test_published.py
+    test_artefacts.py test_record.py"""
 SURVIVORS = Path(__file__).with_name("mutation_survivors.md")
-SECONDS = 300  # a mutant that takes longer is noticed
-LONG = 1.0  # tests that take more seconds, by simulation most often, are left out: quick ones must notice
 
-
-@dataclass(frozen=True)
-class Trial:
-    """A test, or an artefact made of kept records."""
-
-    name: str
-    run: Callable[[Any], bool]  # with the trial's test after it, if any: whether it fails
-    seconds: float
-    called: frozenset[tuple[str, int]]  # module and first line of the functions that it calls
-    item: Any = None
-
-
-def forked(work: Callable[[], Any], seconds: int = SECONDS) -> Any:
-    """What `work` returns in a process of its own; a sentence where it does not return."""
-    folder = Path(tempfile.mkdtemp(prefix="mutation-"))
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(seconds)
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, 1)
-        os.dup2(nothing, 2)
-        try:
-            answer = work()
-        except BaseException as error:  # a mutant may raise anything anywhere
-            answer = f"{type(error).__name__}: {error}"[:200]
-        (folder / "answer").write_text(json.dumps(answer))
-        os._exit(0)
-    os.waitpid(child, 0)
-    answer = folder / "answer"
-    said = json.loads(answer.read_text()) if answer.exists() else f"no answer within {seconds} s"
-    shutil.rmtree(folder)
-    return said
-
-
-def calls(work: Callable[[], Any]) -> tuple[Any, float, list[tuple[str, int]]]:
-    """What it returns, its seconds, and the functions of MODULES that it calls."""
-    files = {str(ROOT / "harness" / f"{module}.py"): module for module in MODULES}
-    called = set()
-
-    def note(frame: Any, *_: Any) -> None:
-        if frame.f_code.co_filename in files:
-            called.add((files[frame.f_code.co_filename], frame.f_code.co_firstlineno))
-
-    begun = time.process_time()
-    sys.settrace(note)
-    try:
-        answer = work()
-    finally:
-        sys.settrace(None)
-    return answer, time.process_time() - begun, sorted(called)
-
-
-def of_tests(items: Sequence[pytest.Item]) -> list[Trial]:
-    """Each test that passes without a mutant."""
-
-    def work() -> list[Any]:
-        after = [*items[1:], None]
-        return [calls(lambda i=i, n=n: fails(i, n)) for i, n in zip(items, after, strict=True)]
-
-    found = forked(work, 10 * SECONDS)
-    if isinstance(found, str):
-        sys.exit(f"the tests do not run without a mutant: {found}")
-    made: dict[Path, tuple[float, set]] = {}  # what tests of a file share is made with the first of them
-    for item, (_, seconds, called) in zip(items, found, strict=True):
-        most, known = made.get(item.path, (0.0, set()))
-        if shares(item):
-            made[item.path] = max(most, seconds), known | {tuple(c) for c in called}
-    trials = []
-    for item, (failed, seconds, called) in zip(items, found, strict=True):
-        longer, more = made[item.path] if shares(item) else (seconds, set())
-        if seconds > LONG and not shares(item):
-            continue
-        if failed:
-            print(f"left out, as it fails without a mutant: {item.nodeid}")
-            continue
-        functions = frozenset({tuple(c) for c in called} | more)
-        trials.append(Trial(item.nodeid, lambda n, i=item: fails(i, n), longer, functions, item))
-    return trials
-
-
-def shares(item: pytest.Item) -> bool:
-    fixtures = getattr(item, "_fixtureinfo", None)
-    definitions = fixtures.name2fixturedefs.values() if fixtures else ()
-    return any(each[-1].scope == "module" for each in definitions)
-
-
-def fails(item: pytest.Item, after: pytest.Item | None) -> bool:
-    return any(report.failed for report in runtestprotocol(item, log=False, nextitem=after))
-
-
-def of_kept(root: Path) -> list[Trial]:
-    """Each artefact that can be made of kept records, which are laid out below `root` first."""
-    from harness import artefacts, kept
-    from harness.layout import SCALES, Layout
-
-    def work() -> list[tuple[str, str, float, list]]:
-        found = []
-        for layout in (Layout(scale, root) for scale in SCALES):
-            for path in sorted((layout.published / "records").glob("*.tar.xz")):
-                laid = kept.lay_out(path.name.removesuffix(".tar.xz"), layout, root)
-                there = {name for name, reason in laid.items() if not reason}
-                for artefact in artefacts.artefacts(root):
-                    runs = {run.id for run in artefact.runs(layout.scale, root)}
-                    if runs and runs <= there:
-                        failed, seconds, called = calls(lambda a=artefact, at=layout: changes(a.name, at))
-                        assert not failed, f"{artefact.name} is not made as it was accepted"
-                        found.append((artefact.name, layout.scale, seconds, called))
-        return found
-
-    for name in ("harness", "reproduce", "tables", "figures", "published"):
-        (root / name).symlink_to(ROOT / name)
-    found = forked(work, 10 * SECONDS)
-    if isinstance(found, str):
-        sys.exit(f"nothing is made of kept records: {found}")
-    return [
-        Trial(
-            name,
-            lambda _, n=name, s=scale: changes(n, Layout(s, root)),
-            seconds,
-            frozenset(map(tuple, called)),
-        )
-        for name, scale, seconds, called in found
-    ]
-
-
-def changes(name: str, layout: Any) -> bool:
-    """Whether an artefact made of its records is another than the accepted one."""
-    from harness import artefacts, check, make
-
-    make.render_all = lambda *_: None  # pages are made of cells alone
-    make.make(artefacts.find(name, layout.root), layout, layout.root)
-    return any(change.artefact == name for change in check.compare(layout, layout.root))
-
-
-_NOTICED: dict[
-    tuple[str, int], Counter[str]
-] = {}  # by function: what noticed its mutants so far is asked first
+# By function: what noticed its mutants so far is asked first.
+_NOTICED: dict[tuple[str, int], Counter[str]] = {}
 
 
 def noticed(module: str, mutant: Mutant, trials: Sequence[Trial]) -> str:
@@ -197,18 +55,30 @@ def noticed(module: str, mutant: Mutant, trials: Sequence[Trial]) -> str:
         t for t in trials if place in t.called or (not mutant.function and module in {m for m, _ in t.called})
     ]
     before = _NOTICED.setdefault(place, Counter())
-    mine.sort(key=lambda trial: (-before[trial.name], trial.seconds > 0.1, len(trial.called), trial.seconds))
-
-    def work() -> str:
-        put_in(mutant, f"harness.{module.replace('/', '.')}")
-        for trial, after in zip(mine, [*mine[1:], None], strict=True):
-            if trial.run(after and after.item):
-                return trial.name
-        return ""
-
-    by = forked(work) if mine else ""
+    mine = sorted(closest_first(mine), key=lambda trial: -before[trial.name])
+    by = forked(lambda: first_failure({module: mutant}, mine)) if mine else ""
     before[by] += 1
     return by
+
+
+def closest_first(trials: Sequence[Trial]) -> list[Trial]:
+    return sorted(trials, key=lambda trial: (trial.seconds > 0.1, len(trial.called), trial.seconds))
+
+
+def first_failure(changed: dict[str, Mutant], trials: Sequence[Trial]) -> str:
+    for module, mutant in changed.items():
+        put_in(mutant, f"harness.{module.replace('/', '.')}")
+    for trial, after in zip(trials, [*trials[1:], None], strict=True):
+        if trial.run(after and after.item):
+            return trial.name
+    return ""
+
+
+def require_that_nothing_fails_unchanged(trials: Sequence[Trial]) -> None:
+    """In another order and with modules put into themselves: else a failure would not be the mutant's."""
+    unchanged = {module: mutants(source(module))[0].undone() for module in MODULES}
+    if failed := forked(lambda: first_failure(unchanged, closest_first(trials)), 10 * SECONDS):
+        sys.exit(f"{failed} fails without a mutant where tests run in another order")
 
 
 class Tester:
@@ -219,23 +89,30 @@ class Tester:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         drawn = {module: sample(module, self.asked) for module in self.asked.modules}
-        trials = of_tests(session.items)
+        trials = of_tests(session.items, MODULES)
+        require_that_nothing_fails_unchanged(trials)
         print(f"{len(trials)} tests, {sum(trial.seconds for trial in trials):.0f} s")
         records: list[Trial] = []
         with tempfile.TemporaryDirectory(prefix="mutation-kept-") as folder:
             if self.asked.records:
-                records = [t for t in trials if t.name.startswith("tests/golden/")] + of_kept(Path(folder))
-            self.red = tried(drawn, trials, records)
+                records = [t for t in trials if t.name.startswith("tests/golden/")] + of_kept(
+                    Path(folder), MODULES
+                )
+            self.red = tried(drawn, trials, records, self.asked.listed)
         return True
 
 
 def sample(module: str, asked: argparse.Namespace) -> list[Mutant]:
-    every = mutants((ROOT / "harness" / f"{module}.py").read_text(encoding="utf-8"))
+    every = mutants(source(module))
     names = {f"{module} {mutant.name}" for mutant in every}
     if stale := sorted(name for name in listed() - names if name.startswith(f"{module} ")):
         sys.exit(f"{SURVIVORS.name} lists what is no mutant today: {stale[0]}")
     chance = random.Random(f"{asked.seed} {module}")
     return chance.sample(every, min(asked.sample or len(every), len(every)))
+
+
+def source(module: str) -> str:
+    return (ROOT / "harness" / f"{module}.py").read_text(encoding="utf-8")
 
 
 def listed() -> set[str]:
@@ -244,14 +121,19 @@ def listed() -> set[str]:
     return {line[4:-2] for line in lines if line.startswith("* ``")}
 
 
-def tried(drawn: dict[str, list[Mutant]], trials: list[Trial], records: list[Trial]) -> bool:
+def tried(
+    drawn: dict[str, list[Mutant]], trials: list[Trial], records: list[Trial], again: bool = False
+) -> bool:
     """Prints what survives and the rates; whether that is another than what is listed."""
     known, sums, red = listed(), [0, 0, 0, 0], False
-    print(f"{'':20} mutants  noticed  by records  listed  seconds")
+    print(f"{'':20} mutants  noticed  by records  listed  seconds", flush=True)
     for module, every in drawn.items():
         begun, counts = time.perf_counter(), [len(every), 0, 0, 0]
         for mutant in every:
             name = f"{module} {mutant.name}"
+            if name in known and not again:
+                counts[3] += 1
+                continue
             told = bool(records and noticed(module, mutant, records))
             by_any = told or bool(noticed(module, mutant, trials))
             counts[1] += by_any
@@ -282,13 +164,13 @@ def main() -> int:
     )
     words.add_argument("--sample", type=int, help="of each module so many")
     words.add_argument("--seed", type=int, default=0, help="which ones are drawn")
+    words.add_argument("--listed", action="store_true", help="those that are listed as survivors, too")
     words.add_argument("--records", action="store_true", help="golden tests and kept records alone, too")
     tester = Tester(words.parse_args())
-    names = [*TESTS.split(), *(name for module in tester.asked.modules for name in ONLY_FOR.get(module, []))]
     scratch = tempfile.mkdtemp(prefix="mutation-")
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = f"{scratch}/hypothesis"
     flags = ["-s", "-p", "no:cacheprovider", "--hypothesis-seed=0", f"--basetemp={scratch}/tests"]
-    pytest.main([*flags, *(str(ROOT / "tests" / name) for name in names)], plugins=[tester])
+    pytest.main([*flags, *(str(ROOT / "tests" / name) for name in TESTS.split())], plugins=[tester])
     shutil.rmtree(scratch)
     return int(tester.red)
 

@@ -42,6 +42,15 @@ def test_claims_are_there_or_none(tmp_path):
     assert cellfile.claims(tmp_path / "y.claims.csv") == []
 
 
+def test_a_provenance_names_the_processor_of_every_run(tmp_path):
+    machines = ['{"machine": {"processor": "one"}}', '{"machine": {"processor": ""}}']
+    path = tiny.write(tmp_path, "x.provenance.json", f'{{"runs": [{machines[0]}]}}')
+    assert len(cellfile.provenance(path)["runs"]) == 1
+    tiny.write(tmp_path, "x.provenance.json", f'{{"runs": [{", ".join(machines)}]}}')
+    with pytest.raises(HarnessError, match="no provenance: check it out again"):
+        cellfile.provenance(path)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "how"),
     [

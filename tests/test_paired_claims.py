@@ -18,6 +18,7 @@ from harness.metrics import ranking, resampled
 from harness.metrics.ranking import spearman
 from harness.stats import (
     Estimate,
+    _shares_of_equals,
     as_reported,
     combined,
     difference,
@@ -133,6 +134,13 @@ def test_one_pairs_share_of_spread_is_the_f_test():
     for bound, level in ((low, 0.025), (high, 0.975)):
         known = scipy_stats.f.ppf(level, len(A) - 1, len(B) - 1) * 4 / 2
         assert bound == pytest.approx(known / (1 + known), abs=0.01)
+
+
+def test_the_range_of_equals_is_the_same_every_time():
+    pairs = [(of_runs(A), of_runs(B)), (of_runs(B), of_runs(A))]
+    once = share_of_spread(pairs)
+    _shares_of_equals.cache_clear()
+    assert share_of_spread(pairs) == once
 
 
 def test_runs_that_do_not_scatter_at_all_tell_the_most():

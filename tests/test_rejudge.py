@@ -36,6 +36,20 @@ def test_of_different_runs_it_is_what_the_runs_say(value):
     assert rejudge.by_cells(asked, cells, "smoke", by_seed=True) is None
 
 
+def test_one_run_among_others_is_no_pair_and_two_are():
+    one, two, y = of_runs([5.0]), of_runs([5.0, 6.0]), of_runs([0.0, 1.0, 2.0])
+    sampled = Estimate(5.0, 1, 0.2, "bootstrap", se_units=0.2, units=100)
+    asked, runs = order(["x", "c"], ["y", "c"]), "p/s0 p/s1 p/s2"
+    for x, units in ((one, 0), (sampled, 100)):  # a single run is never compared run by run
+        known = claims.judge_one(asked, {("x", "c"): x, ("y", "c"): y}, "smoke")
+        cells = [cell("x", x, "p/s0", units), cell("y", y, runs)]
+        assert rejudge.by_cells(asked, cells, "smoke", by_seed=False) == known
+    cells = [cell("x", two, "p/s0 p/s1"), cell("y", of_runs([0.0, 1.0]), "p/s0 p/s1")]
+    assert rejudge.by_cells(asked, cells, "smoke", by_seed=False) is None
+    pair = cell("x", Estimate(5.0, 2, 0.2, "bootstrap"), "p/s0 p/s1", 100)
+    assert rejudge.by_cells(order(["x", "c"], 0), [pair], "smoke", by_seed=False) is None
+
+
 def test_a_cell_named_twice_is_not_two_independent_ones():
     """x - a against b - x was once judged as if the two x were of other runs, and then agreed."""
     cells = [cell("x", X, "p/s0 p/s1 p/s2 p/s3 p/s4"), cell("a", exact(4)), cell("b", exact(4.5))]

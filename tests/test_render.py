@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from harness import artefacts
-from harness.render import latex, markdown
+from harness.render import caption, latex, markdown
 
 
 def cells(rows: list[str], columns: list[str], **changed: dict[tuple[str, str], object]) -> pd.DataFrame:
@@ -43,3 +43,15 @@ def test_a_printed_number_or_a_setting_is_never_left_out(table, kept):
 def test_a_table_of_which_nothing_was_run_stays_whole(table):
     shown = markdown(table, cells(["a", "b"], ["x"]), "A caption.")
     assert shown.startswith("|  | x |\n|---|---|\n| a | – – |\n| b | – – |\n\nA caption.\n")
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [((1, 200), ", 1 to 200 architectures."), ((1, 1), ", 1 architecture."), ((0, 0), " per number.")],
+)
+def test_a_caption_tells_how_many_architectures_stand_behind_a_number(table, counts, told):
+    runs = {("a", "x"): "p/e/m/s/s0", ("b", "x"): "p/e/m/s/s0 p/e/m/s/s1"}
+    made = cells(["a", "b"], ["x"], n={("a", "x"): 1, ("b", "x"): 2})
+    made = made.assign(architectures=counts, spread_kind="bootstrap", runs=runs.values())
+    text = caption(table, "cpu", made, [])
+    assert f", 2 runs (seeds 0 to 1), n = 1 to 2 per number{told.removeprefix(' per number')}" in text

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from harness.claims import slope_weights
+from harness.metrics import resampled
 from harness.metrics.ranking import spearman
 from harness.metrics.resampled import scatter
 from harness.stats import (
@@ -102,6 +103,14 @@ def test_bootstrap_is_the_same_every_time_and_for_every_run():
     assert (twice.n, twice.se_runs, twice.spread_kind) == (2, 0.0, "sample_sd")
 
 
+def test_a_score_that_is_no_number_spoils_only_the_resamples_that_drew_it():
+    prediction, truth = pair(size=30)
+    prediction[3] = math.nan
+    quick = of_units(spearman, [(prediction, truth)], draws=50, many=resampled.spearman)
+    plain = of_units(spearman, [(prediction, truth)], draws=50)
+    assert quick.se_units == plain.se_units and not math.isnan(plain.se_units)
+
+
 def test_several_runs_keep_both_sources_of_error():
     runs = [pair(seed) for seed in range(3)]
     ours = of_units(spearman, runs, draws=50)
@@ -109,6 +118,9 @@ def test_several_runs_keep_both_sources_of_error():
     assert ours.value == pytest.approx(np.mean(values))
     assert ours.se_runs == pytest.approx(np.std(values, ddof=1) / math.sqrt(3))
     assert ours.df == 2 and ours.se_units > 0
+    assert of_units(spearman, runs, draws=50, many=resampled.spearman).per_draw == pytest.approx(
+        ours.per_draw
+    )
 
 
 def test_runs_of_different_length_are_refused():
@@ -136,6 +148,7 @@ def test_several_runs_on_a_whole_space_are_all_used():
     picks = [rng.choice(500, 100, replace=False) for _ in range(50)]
     means = [np.mean([spearman(run[0][p], run[1][p]) for run in runs]) for p in picks]
     assert ours.se_per_unit == pytest.approx(10 * np.std(means, ddof=1))
+    assert of_population(lambda v, _: float(v.mean()), runs, 500, draws=5).se_per_unit == 0
     two = of_population(spearman, runs[:2], 100, draws=5)
     assert (two.n, two.spread_kind, two.df) == (2, "sample_sd", 1)
 
@@ -194,6 +207,9 @@ def test_the_papers_architectures_are_a_sample_too():
     theirs = as_reported(ours, 0.7, 0.0, "unknown", 1, 50)
     assert theirs.se_units == pytest.approx(2 * ours.se_units)  # a quarter of the architectures
     assert as_reported(ours, 0.7, 0.0, "unknown", 1, 0).se_units == 0
+    assert as_reported(of_runs(A), 0.7, 0.0, "unknown", 1, 50).se_units == 0  # ours knows of no sample
+    unprinted = as_reported(ours, 0.7, None, "unknown", 1, 50)  # an error of architectures is none of runs
+    assert (unprinted.se_runs, unprinted.borrowed) == (0, False)
 
 
 def test_quantiles():

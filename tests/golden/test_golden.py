@@ -6,9 +6,10 @@ from pathlib import Path
 import matplotlib
 import pandas as pd
 import pytest
-from gold import EXPECTED, build, compared
+from gold import EXPECTED, TRUTH, build, compared
 
 from harness import artefacts, figstyle, make, verdicts
+from harness.record import read_record
 from harness.render import _TEX, latex, markdown
 from harness.render import number as printed
 
@@ -89,6 +90,9 @@ def test_the_report_and_the_table_print_the_same_numbers(layout, made):
         (12_345_678_901.0, "12345678901"),  # a count keeps all its digits
         (0.1 + 0.2, "0.3"),
         (1.08e18, "1.08e+18"),
+        (999_999_999_999_999.0, "999999999999999"),
+        (1e15, "1e+15"),
+        (-2e15, "-2e+15"),
         (-3.0, "-3"),
         (float("inf"), "inf"),
     ],
@@ -105,6 +109,8 @@ def test_digits_of_cells_csv(value, text):
         (0.12345, ".1f", "0.1"),
         (15625.0, ",.0f", "15,625"),
         (1.08e18, "", "1.08e+18"),
+        (1e15, "", "1e+15"),  # one more than is told in full
+        (-2e15, "", "-2e+15"),
         (float("nan"), ".2f", "undefined"),
         (-2817113735000000.0, ".3f", "-2.8e+15"),  # a loss that exploded, once told to three decimals
         (3.2e-8, ".4f", "3.2e-08"),
@@ -114,6 +120,23 @@ def test_digits_of_cells_csv(value, text):
 )
 def test_numbers_as_printed(value, spec, text):
     assert printed(value, spec) == text
+
+
+def test_a_truth_that_several_runs_asked_is_named_once(layout, tmp_path):
+    figure = artefacts.find("gold/figure_1", layout.root)
+    cells = make.read_cells(layout.results / "figures/gold/figure_1.cells.csv")
+    make.render_all(figure, "smoke", cells, [{"truths": [TRUTH]}] * 2, tmp_path)
+    page = (tmp_path / "figures/gold/figure_1.md").read_text(encoding="utf-8")
+    assert page.count(make.truth_name(TRUTH)) == 1
+
+
+def test_the_report_names_a_truth_once_and_tells_hours_to_millionths(layout):
+    table = artefacts.find("gold/table_1", layout.root)
+    runs = [spec.id for spec in table.runs("smoke", layout.root)]
+    told = verdicts._artefact(table, layout, {run: {"truths": [TRUTH]} for run in runs}, layout.root)
+    assert len(runs) > 1 and told["truths"] == [make.truth_line(TRUTH)]
+    record = read_record(layout.run_folder(runs[0])) | {"seconds": 1.0}
+    assert verdicts._run(record)["hours"] == 0.000278
 
 
 def test_latex_escapes_whatever_has_a_meaning_there(made):
