@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from harness import artefacts, kept, manifest, publish
+from harness import artefacts, kept, manifest, publish, reproduced
 from harness.checked import ELSEWHERE, HERE, KEPT, SEALED, TIMES, Checked, of_artefact
 from harness.differences import Change
 from harness.errors import HarnessError
@@ -46,7 +46,13 @@ def check(layout: Layout, root: Path = ROOT, here: bool = True) -> Checked:
             look = f"python -m harness withdraw {name} --scale {layout.scale} --reason …"
             of_files.setdefault(name, []).append(Change(name, "", what, look))
     found.changes += [change for several in of_files.values() for change in several]
-    return found
+    return found if found.changes else Checked(_pages(root), found.looked, found.loosely)
+
+
+def _pages(root: Path) -> list[Change]:
+    """What is written of the outcomes in words: looked at where these stand."""
+    what = "does not say what was accepted"
+    return [Change(path.name, "", what, "python -m harness reproduced") for path in reproduced.outdated(root)]
 
 
 def _of_files(layout: Layout) -> dict[str, list[Change]]:

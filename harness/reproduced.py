@@ -19,15 +19,21 @@ _WHERE = "[REPRODUCED.md](REPRODUCED.md) names each claim, with what was measure
 
 def write(root: Path = ROOT) -> list[Path]:
     """Both files where they changed; a project without a README has none."""
+    changed = outdated(root)
+    for path, text in changed.items():
+        write_atomic(path, text)
+    return list(changed)
+
+
+def outdated(root: Path = ROOT) -> dict[Path, str]:
+    """Those of the two that do not say what was accepted, with what they would."""
     papers = read(root)
     texts = {root / "REPRODUCED.md": page(papers)}
     readme = root / "README.md"
     if readme.is_file():
         texts[readme] = with_table(readme.read_text(encoding="utf-8"), papers)
-    changed = [p for p, text in texts.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
-    for path in changed:
-        write_atomic(path, texts[path])
-    return changed
+    there = {path: path.read_text(encoding="utf-8") if path.is_file() else "" for path in texts}
+    return {path: text for path, text in texts.items() if there[path] != text}
 
 
 def read(root: Path = ROOT) -> list[Fared]:

@@ -180,6 +180,10 @@ FALSIFIED: dict[str, tuple[Change, list[str]]] = {  # what is done to the accept
         lambda layout: replace(layout, TABLE, "claims:\n", "claims:\n  # margins are larger now\n"),
         [f"gold/table_1: {TABLE} was edited since it was accepted at scale smoke"],
     ),
+    "the page that says which statements stand": (
+        lambda layout: replace(layout, "REPRODUCED.md", "contradict", "hold"),
+        ["REPRODUCED.md: does not say what was accepted. Look closer: python -m harness reproduced"],
+    ),
     "what a run is made of": (
         lambda layout: replace(
             layout, "reproduce/gold/experiments.yaml", "seeds: [0, 1, 2]", "seeds: [0, 1]"
