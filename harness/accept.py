@@ -11,27 +11,8 @@ from harness.errors import HarnessError
 from harness.files import ROOT, write_atomic
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
-from harness.make import computed, outputs, render_made
+from harness.make import REMADE, computed, outputs, render_made
 from harness.record import now
-
-KEPT = (
-    "run",
-    "seed",
-    "config",
-    "code",
-    "commit",
-    "device",
-    "threads",
-    "machine",
-    "started",
-    "seconds",
-    "status",
-    "truths",
-    "tables",
-    "digest",
-)
-
-REMADE = (".svg", ".pdf", ".html")  # made again from the cells in a second; git need not carry them
 
 
 def require_reason(command: str, reason: str, asked: str) -> None:
@@ -63,7 +44,7 @@ def accept_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Pa
         accepted.append(artefact)
     if accepted:
         for paper, runs in records.items():
-            files |= kept.with_records(paper, dict.fromkeys(runs), layout)
+            files |= kept.with_records(paper, dict.fromkeys(runs), layout, root)
         specs = [spec for artefact in accepted for spec in manifest.stands_on(artefact)]
         publish.publish(layout, files, specs)
         reproduced.write(root)
@@ -87,7 +68,7 @@ def _accepted(
     runs = []
     for run, record in records.items():
         size = sum(file.stat().st_size for file in layout.run_folder(run).iterdir() if file.is_file())
-        runs.append({**{key: record[key] for key in KEPT}, "bytes": size})
+        runs.append({**{key: record[key] for key in kept.NOTED}, "bytes": size})
     noted = {
         "artefact": artefact.name,
         "scale": layout.scale,
@@ -106,7 +87,8 @@ def _made_again(artefact: Artefact, layout: Layout, root: Path) -> dict[Path, by
 
     What somebody looked at there is then what is accepted, and nothing that was edited there is.
     """
-    again = f"make it again with `snakemake {artefact.target} --config scale={layout.scale}` and look at it"
+    remake = f"python -m harness make {artefact.name} --scale {layout.scale}"
+    again = f"make it again with `{remake}` and look at it"
     files = {}
     with tempfile.TemporaryDirectory() as folder:
         apart = Layout(layout.scale, layout.root, Path(folder))

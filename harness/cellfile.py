@@ -64,13 +64,16 @@ def _require_once(path: Path, names: list[str]) -> None:
             raise _damaged(path, f"{name} stands {times} times")
 
 
+_ASKED = ("run", "config", "status", "truths")  # of a provenance's runs
+
+
 def provenance(path: Path) -> dict[str, Any]:
     """What an artefact was accepted from: its runs, none where nobody noted them, and its claims' tests."""
     if not path.is_file():
         return {"runs": []}
     try:
         noted = json.loads(path.read_text(encoding="utf-8"))
-        if all(run["machine"]["processor"] for run in noted["runs"]):
+        if all(run["machine"]["processor"] and all(key in run for key in _ASKED) for run in noted["runs"]):
             return noted
     except (ValueError, KeyError, TypeError):
         pass

@@ -1,7 +1,6 @@
 """The accepted outcomes against their digests, their kept records and today's runs: red when one differs."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,7 +9,7 @@ from harness.checked import ELSEWHERE, HERE, KEPT, SEALED, TIMES, Checked, of_ar
 from harness.differences import Change
 from harness.errors import HarnessError
 from harness.files import ROOT
-from harness.layout import Layout
+from harness.layout import Layout, artefact_file
 
 _PLACES = 3  # of an artefact that a line names
 
@@ -34,11 +33,15 @@ def check(layout: Layout, root: Path = ROOT, here: bool = True) -> Checked:
             f" `python -m harness accept --scale {layout.scale} --reason …` accepts what was made"
         )
     found, names = Checked(), artefacts.names(root)
-    of_files = _of_files(layout)
-    with _kept_records(layout) as apart:
+    of_files = _of_files(layout, root)
+    with TemporaryDirectory() as folder:
+        apart = Layout(layout.scale, layout.root, Path(folder))
+        unreadable = list(_lay_out_kept(apart))
         for artefact in artefacts.artefacts(root):
             told = of_artefact(artefact, layout, apart, root, here, found)
             found.changes += sorted(told, key=str) + of_files.pop(artefact.name, [])
+    for change in unreadable:
+        of_files.setdefault(change.artefact, []).append(change)
     for path in sorted(layout.published.glob("*/*/*.cells.csv")):
         name = f"{path.parent.name}/{path.name.removesuffix('.cells.csv')}"
         if name not in names:
@@ -55,14 +58,20 @@ def _pages(root: Path) -> list[Change]:
     return [Change(path.name, "", what, "python -m harness reproduced") for path in reproduced.outdated(root)]
 
 
-def _of_files(layout: Layout) -> dict[str, list[Change]]:
+def _of_files(layout: Layout, root: Path) -> dict[str, list[Change]]:
     """What is not as it was sealed, by artefact, or by the file's own name where it is of none."""
     found: dict[str, list[Change]] = {}
     if publish.is_unfinished(layout):
         again = f"python -m harness accept --scale {layout.scale} --reason …"
         what = "holds an acceptance that was cut short; the next one finishes it"
         found["published"] = [Change(f"published/{layout.scale}", "", what, again)]
-    for file, what in sorted(manifest.differences(layout).items()):
+    stood_on = [
+        file
+        for artefact in artefacts.artefacts(root)
+        if artefact_file(layout.published, artefact.name, ".cells.csv").is_file()
+        for file in manifest.stands_on(artefact)
+    ]
+    for file, what in sorted(manifest.differences(layout, stood_on).items()):
         name = manifest.artefact_of(file)
         if not file.startswith(f"published/{layout.scale}/"):
             what = f"{what} since it was accepted at scale {layout.scale}"
@@ -72,14 +81,15 @@ def _of_files(layout: Layout) -> dict[str, list[Change]]:
     return found
 
 
-@contextmanager
-def _kept_records(layout: Layout) -> Iterator[Layout]:
-    """All kept records of the scale, laid out where nobody else looks."""
-    with TemporaryDirectory() as folder:
-        apart = Layout(layout.scale, layout.root, Path(folder))
-        for archive in sorted((layout.published / "records").glob("*.tar.xz")):
+def _lay_out_kept(apart: Layout) -> Iterator[Change]:
+    """All kept records of the scale, where nobody else looks; a change for each archive that is none."""
+    for archive in sorted((apart.published / "records").glob("*.tar.xz")):
+        try:
             kept.lay_out_apart(archive, apart)
-        yield apart
+        except HarnessError as error:
+            file = archive.relative_to(apart.root).as_posix()
+            what = str(error).removeprefix(f"{archive} ").partition(": bring it back")[0]
+            yield Change(file, "", what, f"git checkout -- {file}")
 
 
 def lines(changes: Sequence[Change], scale: str) -> Iterator[str]:
@@ -110,8 +120,10 @@ def _of_all(looks: Sequence[str]) -> str:
     """One command for all: they differ in what they name, of which each but `find` takes several."""
     if looks[0].startswith("python -m harness find"):
         return looks[0]
-    words = zip(*(look.split() for look in looks), strict=True)
-    return " ".join(" ".join(dict.fromkeys(place)) for place in words)
+    words = [look.split() for look in looks]
+    if len({len(look) for look in words}) > 1:
+        return "; ".join(dict.fromkeys(looks))
+    return " ".join(" ".join(dict.fromkeys(place)) for place in zip(*words, strict=True))
 
 
 def summary(found: Checked, scale: str, replayed: int) -> Iterator[str]:

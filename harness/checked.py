@@ -11,7 +11,7 @@ from harness.differences import Change
 from harness.errors import HarnessError
 from harness.fresh import require_fresh
 from harness.layout import Layout, artefact_file
-from harness.make import Made, computed
+from harness.make import REMADE, Made, computed, outputs, texts
 
 KEPT, SEALED = "follow from kept records", "rest on their digests alone"
 HERE = "were compared with runs made here"
@@ -40,7 +40,7 @@ def of_artefact(
     if broken := _broken(artefact, layout):
         return broken
     one = _One(artefact, layout, apart, root)
-    told = one.misplaced() + one.outdated() + one.from_kept(found)
+    told = one.misplaced() + one.from_kept(found) + (one.outdated() or one.otherwise_shown())
     if here and ours.is_file():
         told += one.from_here(found)
     elif here:
@@ -112,13 +112,17 @@ class _One:
         """The accepted cells and claims again, from the very records that they were accepted from."""
         runs = {run.id for run in self.artefact.runs(self.layout.scale, self.root)}
         records = kept.records(runs, self.apart)
+        # Outcomes accepted before records were kept with them note no digest of theirs.
+        promised = [run["run"] for run in self.noted["runs"] if "digest" in run]
+        if lacking := [run for run in promised if run not in records]:
+            return [self.told(f"the kept record of {lacking[0]}, of which it was accepted, is missing")]
         if runs != records.keys():
             found.looked[SEALED] += self.much
             return []
         found.looked[KEPT] += self.much
         for run in self.noted["runs"]:
             record = records.get(run["run"], {})
-            if differs := [key for key in run if key in record and record[key] != run[key]]:
+            if differs := [key for key in kept.NOTED if record.get(key) != run.get(key)]:
                 what = f"its provenance and the kept record of {run['run']} differ in {differs[0]}"
                 return [self.told(what)]
         try:
@@ -126,6 +130,25 @@ class _One:
         except HarnessError as error:
             return [self.told(f"cannot be made from its kept records: {error}")]
         return self._places(made, exact=True)
+
+    def otherwise_shown(self) -> list[Change]:
+        """Its page and its LaTeX say what its cells say; a picture is held by its digest."""
+        frame = cellfile.read_cells(self._file(self.layout.published, ".cells.csv"))
+        shown = texts(self.artefact, self.layout.scale, frame, self.noted["runs"])
+        found = []
+        for path in outputs(self.artefact, self.layout.published):
+            if path.suffix in REMADE:
+                continue
+            file = path.relative_to(self.layout.root).as_posix()
+            text = shown.get(path.suffix)
+            if not path.is_file():
+                found.append(self.told(f"{file} is missing", f"git checkout -- {file}"))
+            elif text is not None and path.read_text(encoding="utf-8") != text:
+                reword = (
+                    f"python -m harness reword {self.artefact.name} --scale {self.layout.scale} --reason …"
+                )
+                found.append(self.told(f"{file} does not show its accepted cells", reword))
+        return found
 
     def from_here(self, found: Checked) -> list[Change]:
         """What was made here: of today's code, as its records give it, and as it was accepted."""

@@ -5,7 +5,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness import artefacts
+from harness import artefacts, campaign
+from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.layout import Layout
 
@@ -39,7 +40,13 @@ def replay(options: argparse.Namespace) -> int:
 
     layout, code = Layout(options.scale), 0
     for run in options.runs:
-        if differ := replay.differences(run, layout):
+        try:
+            differ = replay.differences(run, layout)
+        except HarnessError as error:
+            print(f"{run}: cannot be run again: {error}")
+            code = 1
+            continue
+        if differ:
             more = f"; and {len(differ) - 1} more" if differ[1:] else ""
             look = f"python -m harness replay {run} --scale {options.scale}"
             print(f"{run}: run again, {differ[0]}{more}. Look closer: {look}")
@@ -63,12 +70,15 @@ def withdraw(options: argparse.Namespace) -> int:
     """An artefact that the project no longer has."""
     from harness.withdraw import withdraw
 
-    print(withdraw(options.artefact, Layout(options.scale), options.reason))
+    layout = Layout(options.scale)
+    campaign.hold(layout)
+    print(withdraw(options.artefact, layout, options.reason))
     return 0
 
 
 def _each_done(do: Callable[..., Iterator[Path]], options: argparse.Namespace) -> int:
     layout = Layout(options.scale)
+    campaign.hold(layout)  # what is accepted must not be made anew meanwhile
     for provenance in do(artefacts.chosen(options.artefacts), layout, options.reason):
         print(provenance.relative_to(layout.root))
     return 0

@@ -21,9 +21,27 @@ from harness.layout import Layout
 from harness.publish import publish
 from harness.record import read_record
 
-LIMIT = 4 << 20  # bytes of an archive: a clone has to carry it for ever
+LIMIT = 40 << 20  # bytes of an archive: a clone has to carry it for ever
 UNPACKED = 256 << 20
 MEMBER = re.compile(r"[a-z]+(/(?!\.)[^/\0]+){3}/s\d+/(run\.json|(?!\.)[^/\0]+\.csv)")
+
+# What an acceptance notes of each record that it stands on.
+NOTED = (
+    "run",
+    "seed",
+    "config",
+    "code",
+    "commit",
+    "device",
+    "threads",
+    "machine",
+    "started",
+    "seconds",
+    "status",
+    "truths",
+    "tables",
+    "digest",
+)
 
 
 def archive(paper: str, layout: Layout) -> Path:
@@ -40,24 +58,30 @@ def keep(paper: str, layout: Layout, root: Path = ROOT) -> tuple[Path, int]:
             files |= _files_of(spec.id, layout)
     if not files:
         raise HarnessError(f"no run of {paper} was made at scale {layout.scale}: there is no record to keep")
-    packed = pack(files)
-    if len(packed) > LIMIT:
-        size = f"{len(packed) / 1e6:.1f} MB packed, more than {LIMIT / 1e6:.1f} MB"
-        raise HarnessError(f"the records of {paper} take {size}: they are not kept in the project")
-    publish(layout, {archive(paper, layout): packed})
+    publish(layout, _packed(paper, files, layout))
     return archive(paper, layout), sum(name.endswith("/run.json") for name in files)
 
 
-def with_records(paper: str, records: Iterable[str], layout: Layout) -> dict[Path, bytes]:
-    """The paper's archive with these runs' records in it; nothing where they are too large to be kept."""
-    path, files = archive(paper, layout), {}
-    for run, found in (unpack(path, layout) if path.is_file() else {}).items():
-        files |= {f"{run}/{name}": content for name, content in found.items()}
+def with_records(paper: str, records: Iterable[str], layout: Layout, root: Path = ROOT) -> dict[Path, bytes]:
+    """The paper's archive with these runs' records in it, and without those that no experiment names."""
+    path, named = archive(paper, layout), {spec.id for spec in experiments_of(paper, root).runs(layout.scale)}
+    before = unpack(path, layout) if path.is_file() else {}
+    files = {}
+    for run in before.keys() - set(records) & named:
+        files |= {f"{run}/{name}": content for name, content in before[run].items()}
     for run in records:
-        files = {name: content for name, content in files.items() if not name.startswith(f"{run}/")}
         files |= _files_of(run, layout)
-    packed = pack(dict(sorted(files.items())))
-    return {path: packed} if len(packed) <= LIMIT else {}
+    return _packed(paper, dict(sorted(files.items())), layout)
+
+
+def _packed(paper: str, files: dict[str, bytes], layout: Layout) -> dict[Path, bytes]:
+    packed = pack(files)
+    if len(packed) > LIMIT:
+        size = f"{len(packed) / 1e6:.1f} MB packed, more than {LIMIT / 1e6:.1f} MB"
+        raise HarnessError(
+            f"the records of {paper} at scale {layout.scale} take {size}: let its runs leave smaller tables"
+        )
+    return {archive(paper, layout): packed}
 
 
 def _files_of(run: str, layout: Layout) -> dict[str, bytes]:

@@ -19,6 +19,11 @@ from harness.layout import Layout, artefact_file
 
 SUFFIXES = {"table": (".cells.csv", ".claims.csv", ".md", ".tex", ".html")}
 SUFFIXES["figure"] = (".cells.csv", ".claims.csv", ".png", ".svg", ".pdf", ".md")
+REMADE = (
+    ".svg",
+    ".pdf",
+    ".html",
+)  # made of the cells in a second: git need not carry them
 
 
 def outputs(artefact: Artefact, base: Path) -> list[Path]:
@@ -65,19 +70,10 @@ def render_made(artefact: Artefact, layout: Layout, records: list[dict[str, Any]
 def render_all(
     artefact: Artefact, scale: str, frame: pd.DataFrame, records: list[dict[str, Any]], base: Path
 ) -> None:
-    """Cells → the files that show them, below `base`; of the records only truths and age are told."""
-
-    def write(suffix: str, content: str) -> None:
-        write_atomic(artefact_file(base, artefact.name, suffix), content)
-
-    truths = list(dict.fromkeys(truth_name(t) for record in records for t in record["truths"]))
-    outdated = judged.outdated(artefact, {"runs": records}, scale, artefact.path.parents[2])
-    text = render.caption(artefact, scale, frame, truths, outdated)
-    write(".md", render.markdown(artefact, frame, text))
-    if artefact.kind == "table":
-        write(".tex", render.latex(artefact, frame, text))
-        write(".html", render.html_table(artefact, frame))
-    else:
+    """Cells → the files that show them, below `base`."""
+    for suffix, text in texts(artefact, scale, frame, records).items():
+        write_atomic(artefact_file(base, artefact.name, suffix), text)
+    if artefact.kind == "figure":
         from harness import figstyle
 
         picture = artefact_file(base, artefact.name, ".png").with_suffix("")
@@ -85,6 +81,20 @@ def render_all(
             figstyle.save(_drawing(artefact), frame, picture)
         except (LookupError, ValueError, TypeError, AttributeError) as error:
             raise HarnessError(_where_drawing_fails(artefact, error)) from error
+
+
+def texts(
+    artefact: Artefact, scale: str, frame: pd.DataFrame, records: list[dict[str, Any]]
+) -> dict[str, str]:
+    """By suffix what is written of cells; of the records only truths and age are told."""
+    truths = list(dict.fromkeys(truth_name(t) for record in records for t in record["truths"]))
+    outdated = judged.outdated(artefact, {"runs": records}, scale, artefact.path.parents[2])
+    caption = render.caption(artefact, scale, frame, truths, outdated)
+    found = {".md": render.markdown(artefact, frame, caption)}
+    if artefact.kind == "table":
+        found[".tex"] = render.latex(artefact, frame, caption)
+        found[".html"] = render.html_table(artefact, frame)
+    return found
 
 
 def _digits(value: float) -> str:

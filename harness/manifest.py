@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from harness import ledger
 from harness.artefacts import Artefact
 from harness.errors import HarnessError
 from harness.files import sha256_of
@@ -20,9 +21,10 @@ def path(layout: Layout) -> Path:
 
 
 def stands_on(artefact: Artefact) -> list[Path]:
-    """The files outside published/ in which a reader finds what was asked and what differs."""
-    paper = artefact.path.parents[2] / "reproduce" / artefact.paper
-    return [artefact.path, paper / "experiments.yaml", paper / "NOTES.md"]
+    """The files outside published/<scale> that say what was asked, what differs and which records count."""
+    root = artefact.path.parents[2]
+    paper = root / "reproduce" / artefact.paper
+    return [artefact.path, paper / "experiments.yaml", paper / "NOTES.md", ledger.path_of(root)]
 
 
 def artefact_of(file: str) -> str:
@@ -62,8 +64,11 @@ def _is_hidden(file: Path, layout: Layout) -> bool:
     return any(part.startswith(".") for part in file.relative_to(layout.published).parts)
 
 
-def differences(layout: Layout) -> dict[str, str]:
-    """What is not as it was sealed, by path: missing, added, edited, or a link."""
+def differences(layout: Layout, stood_on: Iterable[Path] = ()) -> dict[str, str]:
+    """What is not as it was sealed, by path: missing, added, edited, or a link.
+
+    `stood_on`: what accepted outcomes stand on outside of published/<scale>.
+    """
     sealed, found = read(layout), {}
     for name, digest in sealed.items():
         file = layout.root / name
@@ -73,7 +78,8 @@ def differences(layout: Layout) -> dict[str, str]:
             found[name] = "is a link to another file"
         elif sha256_of(file) != digest:
             found[name] = "was edited"
-    there = {file.relative_to(layout.root).as_posix() for file in accepted_files(layout)}
+    files = [*accepted_files(layout), *(file for file in stood_on if file.is_file())]
+    there = {file.relative_to(layout.root).as_posix() for file in files}
     return found | dict.fromkeys(there - sealed.keys(), "was added")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from harness import manifest
-from harness.files import write_atomic
+from harness.files import at_work, write_atomic
 from harness.layout import Layout
 
 _WRITING, _DECIDED, _PLACES = ".publishing", ".published", "places.json"
@@ -25,7 +25,15 @@ def publish(
 
     What is `gone` loses its line there, and its file if that was accepted.
     """
+    layout.published.mkdir(parents=True, exist_ok=True)
+    with at_work(layout.published):
+        _publish(layout, files, specs, gone)
+
+
+def _publish(layout: Layout, files: dict[Path, bytes], specs: Iterable[Path], gone: Iterable[Path]) -> None:
     finish(layout)
+    stage = layout.published / _WRITING
+    shutil.rmtree(stage, ignore_errors=True)  # a kill's
     gone = list(gone)
     digests: dict[Path, str | None] = dict.fromkeys(gone)
     digests |= {file: hashlib.sha256(content).hexdigest() for file, content in files.items()}
@@ -34,8 +42,6 @@ def publish(
     took = [file for file in gone if file.is_file() and file.is_relative_to(layout.published)]
     if not took and all(file.is_file() and file.read_bytes() == new for file, new in content.items()):
         return
-    stage = layout.published / _WRITING
-    shutil.rmtree(stage, ignore_errors=True)  # a kill's
     places = {}
     try:
         for number, (file, new) in enumerate(content.items()):
@@ -66,4 +72,5 @@ def finish(layout: Layout) -> None:
             os.replace(stage / number, layout.published / name)
     for name in places["take"]:
         (layout.published / name).unlink(missing_ok=True)
-    shutil.rmtree(stage)
+    os.replace(stage, layout.published / _WRITING)  # no longer decided: a kill from here on leaves rubbish
+    shutil.rmtree(layout.published / _WRITING)

@@ -42,11 +42,13 @@ def chosen(layout: Layout, root: Path = ROOT) -> list[RunSpec]:
 def replayed(specs: Iterable[RunSpec], layout: Layout) -> Iterator[str]:
     """In a process of its own, as a campaign runs them: a line for each run that came out otherwise."""
     names = [spec.id for spec in specs]
+    if not names:
+        return
     command = [sys.executable, "-m", "harness", "replay", *names, "--scale", layout.scale]
     done = subprocess.run(
         command, cwd=layout.root, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True
     )
-    if done.returncode and not done.stdout:
+    if done.returncode and (not done.stdout or "Traceback" in done.stderr):
         raise HarnessError(f"runs could not be run again: {done.stderr.strip()[-500:]}")
     yield from done.stdout.splitlines()
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from harness import cellfile, claims, judged, manifest, publish, rejudge, reproduced
-from harness.accept import REMADE, require_reason
+from harness.accept import require_reason
 from harness.artefacts import Artefact, absence, runs_of
 from harness.errors import HarnessError
 from harness.expect import Verdict
 from harness.files import ROOT, write_atomic
 from harness.layout import Layout, artefact_file
-from harness.make import outputs, render_all
+from harness.make import REMADE, outputs, render_all
 from harness.record import now
 
 

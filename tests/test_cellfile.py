@@ -43,7 +43,8 @@ def test_claims_are_there_or_none(tmp_path):
 
 
 def test_a_provenance_names_the_processor_of_every_run(tmp_path):
-    machines = ['{"machine": {"processor": "one"}}', '{"machine": {"processor": ""}}']
+    run = '"run": "a/b/c/d/s0", "config": {}, "status": "done", "truths": []'
+    machines = [f'{{{run}, "machine": {{"processor": "{name}"}}}}' for name in ("one", "")]
     path = tiny.write(tmp_path, "x.provenance.json", f'{{"runs": [{machines[0]}]}}')
     assert len(cellfile.provenance(path)["runs"]) == 1
     tiny.write(tmp_path, "x.provenance.json", f'{{"runs": [{", ".join(machines)}]}}')

@@ -187,6 +187,11 @@ def test_the_command_for_many_names_these_and_no_other():
     rule = [check.Change(f"g/t_{i}", "", "by a rule", f"python -m harness find g/t_{i}") for i in range(4)]
     (line,) = check.lines(rule, "smoke")
     assert line == "g/t_0, g/t_1, g/t_2, g/t_3: each by a rule. Look closer: python -m harness find g/t_0"
+    other = ["git checkout -- a", "git diff HEAD -- b", "git checkout -- c", "git checkout -- a"]
+    (line,) = check.lines(
+        [check.Change(f"g/t_{i}", "", "went", look) for i, look in enumerate(other)], "smoke"
+    )
+    assert line.endswith("Look closer: git checkout -- a; git diff HEAD -- b; git checkout -- c")
 
 
 def test_an_artefact_that_was_never_accepted_is_red_though_nobody_made_it(tmp_path):

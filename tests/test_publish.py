@@ -1,7 +1,9 @@
 """Publishing: several files and their digests at once, whatever kills the process in between."""
 
 import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 import tiny
@@ -11,6 +13,7 @@ from harness import artefacts, manifest, publish, reword
 from harness.accept import accept_all
 from harness.check import check
 from harness.errors import HarnessError
+from harness.files import at_work
 from harness.layout import Layout
 from harness.withdraw import withdraw
 
@@ -130,3 +133,27 @@ def test_an_artefact_is_withdrawn_in_public(layout):
         in (layout.published / "withdrawn.csv").read_text()
     )
     assert not list(layout.published.rglob("table_1*")) and manifest.differences(layout) == {}
+
+
+def test_two_hands_do_not_publish_at_once(layout):
+    with at_work(layout.published), pytest.raises(HarnessError, match="another process works in .*smoke"):
+        publish.publish(layout, {layout.published / "page.md": b""})
+    assert not (layout.published / "page.md").exists()
+
+
+def test_a_kill_while_what_was_moved_is_cleared_away_leaves_nothing(layout, monkeypatch):
+    page, real = {layout.published / "page.md": b"1"}, shutil.rmtree
+
+    def rmtree(folder: Path, **how: bool) -> None:
+        if (folder / "places.json").is_file():
+            raise Killed
+        real(folder, **how)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "rmtree", rmtree)
+        with pytest.raises(Killed):
+            publish.publish(layout, page)
+    assert list(layout.published.rglob(".*"))
+    assert not publish.is_unfinished(layout)
+    publish.publish(layout, page)
+    assert not list(layout.published.rglob(".*"))

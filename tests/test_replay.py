@@ -62,6 +62,7 @@ def test_of_every_experiment_the_quickest_run_of_this_processor_is_chosen(layout
     machine = {"processor": "another one", "cores": 2, "system": "Linux"}
     edit_record(layout.run_folder(RUN), reseal=True, machine=machine)
     assert replay.chosen(layout, layout.root) == []
+    assert list(replay.replayed([], layout)) == []
 
 
 def test_the_command_is_red_where_a_run_comes_out_otherwise(tmp_path):
@@ -78,6 +79,8 @@ def test_the_command_is_red_where_a_run_comes_out_otherwise(tmp_path):
     assert green.returncode == 0 and "to the last digit: 1 runs" in green.stdout, green.stderr
     tiny.edit(root, "harness/record.py", "float(value), unit", "-float(value), unit")
     assert harness("check").returncode == 0
+    none = harness("replay", "mini/noise/strong/low/s1", "--scale", "cpu")
+    assert none.returncode == 1 and none.stdout.startswith("mini/noise/strong/low/s1: cannot be run again: ")
     red = harness("check", "--replay")
     assert red.returncode == 1 and red.stdout == ""
     (line,) = red.stderr.splitlines()

@@ -5,6 +5,7 @@ from faulty.falsify import (
     CLAIMS,
     EXPERIMENTS,
     FIGURE,
+    PAGE,
     PROVENANCE,
     RANKING,
     added_artefact,
@@ -17,6 +18,7 @@ from faulty.falsify import (
     linked,
     of_another_scale,
     other_truth,
+    out_of_provenance,
     record,
     resealed,
     seed_copied,
@@ -147,6 +149,34 @@ FALSIFIED: dict[str, tuple[Change, list[str]]] = {  # what is done to the accept
     "kept record edited, digests too": (
         resealed(in_archive(metrics=better(99.0))),
         [f"its provenance and the kept record of {PLAIN[1]} differ in digest"],
+    ),
+    "a key deleted from the provenance's runs, digests too": (
+        resealed(out_of_provenance("started")),
+        [f"gold/table_1: its provenance and the kept record of {PLAIN[0]} differ in started"],
+    ),
+    "truths deleted from the provenance's runs, digests too": (
+        resealed(out_of_provenance("truths")),
+        [f"gold/table_1: {PROVENANCE} is cut short or was damaged"],
+    ),
+    "kept records deleted, digests too": (
+        resealed(gone(ARCHIVE)),
+        [f"gold/table_1: the kept record of {PLAIN[0]}, of which it was accepted, is missing"],
+    ),
+    "kept records cut short": (
+        lambda layout: (layout.root / ARCHIVE).write_bytes((layout.root / ARCHIVE).read_bytes()[:400]),
+        [f"{ARCHIVE}: was edited", f"{ARCHIVE}: … Look closer: git checkout -- {ARCHIVE}"],
+    ),
+    "page edited, digests too": (
+        resealed(lambda layout: replace(layout, PAGE, "70.88", "71.88")),
+        [f"gold/table_1: {PAGE} does not show its accepted cells. Look closer: python -m harness reword"],
+    ),
+    "page deleted, digests too": (
+        resealed(gone(PAGE)),
+        [f"gold/table_1: {PAGE} is missing. Look closer: git checkout -- {PAGE}"],
+    ),
+    "which older code counts": (
+        lambda layout: (layout.root / "published/vouched.csv").write_text("module\n"),
+        ["published/vouched.csv: was added since it was accepted at scale smoke"],
     ),
     "kept records deleted": (gone(ARCHIVE), [f"{ARCHIVE}: is missing"]),
     "digests deleted": (

@@ -14,6 +14,7 @@ from harness.layout import Layout
 
 FIGURE = "published/smoke/figures/gold/figure_1"
 PROVENANCE = ACCEPTED.replace("cells.csv", "provenance.json")
+PAGE = ACCEPTED.replace("cells.csv", "md")
 CLAIMS = ACCEPTED.replace("cells.csv", "claims.csv")
 ARCHIVE = "published/smoke/records/gold.tar.xz"
 EXPERIMENTS = "reproduce/gold/experiments.yaml"
@@ -67,6 +68,19 @@ def in_provenance(**changed: object) -> Change:
         noted.update(mine)
         for run in noted["runs"]:
             run.update({key: value for key, value in changed.items() if key not in mine})
+        path.write_text(json.dumps(noted, indent=1) + "\n")
+
+    return change
+
+
+def out_of_provenance(key: str) -> Change:
+    """Of every run that it names."""
+
+    def change(layout: Layout) -> None:
+        path = layout.root / PROVENANCE
+        noted = json.loads(path.read_text())
+        for run in noted["runs"]:
+            del run[key]
         path.write_text(json.dumps(noted, indent=1) + "\n")
 
     return change

@@ -125,7 +125,9 @@ def test_numbers_as_printed(value, spec, text):
 def test_a_truth_that_several_runs_asked_is_named_once(layout, tmp_path):
     figure = artefacts.find("gold/figure_1", layout.root)
     cells = make.read_cells(layout.results / "figures/gold/figure_1.cells.csv")
-    make.render_all(figure, "smoke", cells, [{"truths": [TRUTH]}] * 2, tmp_path)
+    runs = figure.runs("smoke", layout.root)
+    records = [{"run": run.id, "config": run.config, "truths": [TRUTH]} for run in runs]
+    make.render_all(figure, "smoke", cells, records * 2, tmp_path)
     page = (tmp_path / "figures/gold/figure_1.md").read_text(encoding="utf-8")
     assert page.count(make.truth_name(TRUTH)) == 1
 
