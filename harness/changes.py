@@ -7,7 +7,7 @@ the blocks they decide on. What differs and leaves no trace of its use is refuse
 base or an attribute of a class, parameters of a method, a statement of a module that binds no name, and a
 number that stands in the changed code of one state alone, as it may be a bound that nothing small comes to.
 Not looked at: what the experiment can reach by no name, names of local variables, an error that both raise
-and its words, the carriers of `harness.code_id`. What only one state can reach counts as changed in whole.
+and its words, the carriers of `harness.syntax`. What only one state can reach counts as changed in whole.
 """
 
 import ast

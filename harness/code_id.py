@@ -1,51 +1,38 @@
-"""A hash of the code that a run's numbers depend on: the syntax of its module and of all that it imports.
+"""A hash of the code that numbers depend on.
 
-Snakemake reruns on a comment in a script and misses an edit in an imported module; this hash does the
-opposite. It goes into a run's params, so that an edit that can change a number reruns exactly its runs.
+Snakemake reruns on a comment in a script and misses an edit in an imported module; these hashes do the
+opposite. They go into a job's params, so that an edit that can change a number reruns exactly its jobs.
 """
 
-import ast
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from harness.definitions import Code, module_at
 from harness.files import ROOT
-
-PACKAGES = ("harness", "reproduce")
-
-ALWAYS = ("harness.seeds",)  # every run draws from it, through the carrier harness.record
-
-# These only carry, show or judge what a run has computed; an edit there must not repeat a training.
-CARRIERS = {
-    "harness",
-    "harness.checkpoint",
-    "harness.code_id",
-    "harness.errors",
-    "harness.files",
-    "harness.record",
-    "harness.settings",
-    "harness.yamlfile",
-    "harness.layout",
-    "harness.experiments",
-    "harness.fresh",
-}
-
-NOT_CODE = ("kind", "type_comment", "type_ignores")  # how a text is written: u"" is ""
+from harness.syntax import closure, imported, path_of, syntax, tree
 
 
 @cache
 def code_id(module: str, root: Path = ROOT) -> str:
-    """Sixteen hex digits of the syntax of every module of ours that it imports, but carriers.
+    """Of an experiment: of `run` and `Config` of its module, and of every definition that they can come to.
 
-    Files that code reads are not in it; a module counts also for the part of it that is not used.
+    Carriers are not in it, nor files that code reads.
     """
+    files = {name: path_of(name, root) for name in closure(module, root)}
+    return Code({name: module_at(path) for name, path in files.items()}).identity(module)
+
+
+@cache
+def step_id(module: str, root: Path = ROOT) -> str:
+    """Of a step of the pipeline: of all modules that this one imports, used or not."""
     return _id_of(closure(module, root), root)
 
 
 def drawing_id(path: Path, root: Path = ROOT) -> str:
     """The same of a module that is imported from its file."""
-    names = {name for used in _imported(path) for name in closure(used, root)}
+    names = {name for used in imported(path) for name in closure(used, root)}
     return hashlib.sha256(f"{_fingerprint(path)} {_id_of(names, root)}".encode()).hexdigest()[:16]
 
 
@@ -56,92 +43,6 @@ def _id_of(modules: Iterable[str], root: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def has_code(module: str, root: Path = ROOT) -> bool:
-    """Whether the module is there; a project of records alone has no code to compare them with."""
-    return path_of(module, root) is not None
-
-
-@cache
-def closure(module: str, root: Path = ROOT) -> frozenset[str]:
-    """The module and all of the project's modules that it imports, also inside functions."""
-    seen: set[str] = set()
-    waiting = [module, *ALWAYS]
-    while waiting:
-        name = waiting.pop()
-        if name in seen or name in CARRIERS or path_of(name, root) is None:
-            continue
-        seen.add(name)
-        waiting += [*_imported(path_of(name, root)), *_parents(name)]
-    return frozenset(seen)
-
-
-def path_of(name: str, root: Path) -> Path | None:
-    base = root.joinpath(*name.split("."))
-    for path in (base.with_suffix(".py"), base / "__init__.py"):
-        if path.is_file():
-            return path
-    return None
-
-
-@cache
-def _imported(path: Path) -> tuple[str, ...]:
-    found: list[str] = []
-    for node in _statements(tree(path)):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return tuple(dict.fromkeys(n for n in found if n.split(".")[0] in PACKAGES))
-
-
-def _parents(name: str) -> list[str]:
-    """The packages around a module: importing it runs their __init__.py first."""
-    words = name.split(".")
-    return [".".join(words[:i]) for i in range(1, len(words))]
-
-
 @cache
 def _fingerprint(path: Path) -> str:
     return hashlib.sha256(syntax(tree(path)).encode()).hexdigest()
-
-
-def syntax(node: object, without: Collection[ast.AST] = ()) -> str:
-    """A tree as one text that is the same on every Python from 3.11 on, which `ast.dump` is not.
-
-    Versions of Python add fields, and empty pieces to f-strings: what is empty is not written.
-    `without`: nodes that are written as a dot.
-    """
-    if isinstance(node, list):
-        return f"[{' '.join(syntax(each, without) for each in node)}]"
-    if isinstance(node, ast.JoinedStr):
-        pieces = [each for each in node.values if getattr(each, "value", None) != ""]
-        return f"JoinedStr({syntax(pieces, without)})"
-    if not isinstance(node, ast.AST):
-        return ascii(node)  # what `repr` takes for printable grows with Unicode
-    if node in without:
-        return "."
-    fields = ((name, getattr(node, name, None)) for name in node._fields if name not in NOT_CODE)
-    told = (f"{name}={syntax(value, without)}" for name, value in fields if value is not None and value != [])
-    return f"{type(node).__name__}({' '.join(told)})"
-
-
-@cache
-def tree(path: Path) -> ast.Module:
-    """The module's syntax tree, which knows no comments and no layout, without its docstrings."""
-    module = ast.parse(path.read_text(encoding="utf-8"))
-    for node in _statements(module):
-        if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            body = node.body
-            if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-                node.body = body[1:] or [ast.Pass()]
-    return module
-
-
-def _statements(module: ast.Module) -> Iterator[ast.AST]:
-    """The module and every statement in it, at any depth: imports and docstrings stand in no expression."""
-    waiting: list[ast.AST] = [module]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting += getattr(node, block, ())

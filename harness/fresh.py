@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.artefacts import Artefact
-from harness.code_id import code_id, drawing_id, has_code
+from harness.code_id import code_id, drawing_id, step_id
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.files import ROOT, sha256_of, write_atomic
 from harness.layout import Layout
 from harness.ledger import counts
 from harness.record import read_record
+from harness.syntax import path_of
 
 
 def inputs_of(spec: RunSpec) -> str:
@@ -64,7 +65,7 @@ def why_stale(spec: RunSpec, record: dict[str, Any], layout: Layout) -> str:
     if record["config"] != json.loads(json.dumps(spec.config)):
         return "its config has changed"
     root, module = layout.root, spec.module
-    if has_code(module, root) and not counts(module, record["code"], code_id(module, root), root):
+    if path_of(module, root) and not counts(module, record["code"], code_id(module, root), root):
         return "its code has changed"
     return ""
 
@@ -96,7 +97,7 @@ def decided_by(artefact: Artefact, scale: str, root: Path = ROOT) -> dict[str, s
     found = {
         "YAML": sha256_of(artefact.path),
         "experiments": _hash(repr((artefact.differs(scale), artefact.absences(scale, root)))),
-        "code": code_id("harness.make"),
+        "code": step_id("harness.make"),
     }
     if artefact.kind == "figure":
         found["drawing"] = drawing_id(artefact.drawing)

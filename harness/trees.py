@@ -4,8 +4,8 @@ import ast
 import copy
 from collections.abc import Collection, Iterator
 
-from harness.code_id import syntax
 from harness.marked import FUNCTIONS
+from harness.syntax import syntax
 
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)

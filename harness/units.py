@@ -7,24 +7,21 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.code_id import PACKAGES, path_of, syntax
+from harness.definitions import Code, Module, Place
 from harness.marked import FUNCTIONS, arms, numbers
+from harness.syntax import path_of, syntax
 from harness.trees import (
     BLOCKS,
     DEFINITIONS,
-    binds,
     block_of,
     defaults,
     dotted_names,
     first_run,
     is_text,
     literals,
-    loose_attributes,
     parameters,
     with_numbered_locals,
 )
-
-Place = tuple[str, str]  # a module and a name in it
 
 
 @dataclass(frozen=True)
@@ -40,37 +37,28 @@ class Unit:
     hidden: bool  # has a lambda's default, which nobody sees being used
 
 
-class State:
+class State(Code):
     """The modules of one checkout; `moved`: where definitions stood in the other."""
 
     def __init__(self, root: Path, modules: Collection[str]) -> None:
         files = {name: path for name in modules if (path := path_of(name, root))}
         self.files = {name: path.relative_to(root).as_posix() for name, path in files.items()}
-        self.trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in files.items()}
-        self.numbers = {name: numbers(module) for name, module in self.trees.items()}
+        trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in files.items()}
+        super().__init__({name: Module.of(tree) for name, tree in trees.items()})
+        self.numbers = {name: numbers(tree) for name, tree in trees.items()}
         self.moved: dict[Place, Place] = {}
         self.known: dict[tuple[str, ...], str] = {}
-        self.bound: dict[Place, list[ast.stmt | tuple[str, ...]]] = {}
+        self.loose = {name: one.loose for name, one in self.modules.items()}
         self.defined: dict[Place, list[ast.stmt]] = {}
-        self.loose: dict[str, list[ast.stmt]] = {name: [] for name in self.trees}
-        for name, module in self.trees.items():
-            self._bind(name, module)
+        for module, one in self.modules.items():
+            for name, stmts in one.things.items():
+                if found := [stmt for stmt in stmts if isinstance(stmt, DEFINITIONS)]:
+                    self.defined[module, name] = found
 
-    def _bind(self, module: str, tree: ast.Module) -> None:
-        for node in ast.walk(tree):  # imports inside functions too: more meanings than there are do no harm
-            for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
-                source = (alias.name,) if alias.asname else (alias.name.split(".")[0],)
-                if isinstance(node, ast.ImportFrom):
-                    source = (node.module or "", alias.name)
-                self.bound.setdefault((module, alias.asname or source[-1]), []).append(source)
-        for stmt in tree.body:
-            if isinstance(stmt, DEFINITIONS):
-                self.defined.setdefault((module, stmt.name), []).append(stmt)
-                self.bound.setdefault((module, stmt.name), []).append(stmt)
-            elif not is_text(stmt) and not isinstance(stmt, ast.Import | ast.ImportFrom):
-                self.loose[module].append(stmt)
-                for name in binds(stmt):
-                    self.bound.setdefault((module, name), []).append(stmt)
+    def bound(self, module: str, name: str) -> list[ast.stmt | tuple[str, ...]]:
+        """What gives this name of a module its meaning."""
+        one = self.modules.get(module, Module())
+        return [*one.imports.get(name, ()), *one.things.get(name, ())]
 
     def home(self, place: Place) -> Place:
         return self.moved.get(place, place)
@@ -80,26 +68,19 @@ class State:
         place = (module, *name)
         if place not in self.known:
             self.known[place] = name[0]  # for those that it stands on and that stand on it
-            found = [self._meaning(module, name, what) for what in self.bound.get((module, name[0]), ())]
+            found = [self._meaning(module, name, what) for what in self.bound(module, name[0])]
             self.known[place] = " or ".join(dict.fromkeys(found)) or name[0]
         return self.known[place]
 
     def _meaning(self, module: str, name: tuple[str, ...], what: ast.stmt | tuple[str, ...]) -> str:
         if isinstance(what, tuple):
-            module, names = self._source(what, name)
-            inside = names and (module, names[0]) in self.bound
+            module, names = self.source(what, name)
+            inside = names and self.bound(module, names[0])
             return self.meaning(module, names) if inside else ".".join([module, *names[:1]])
         if isinstance(what, DEFINITIONS):
             shape = parameters(what) if isinstance(what, FUNCTIONS) else ""
             return ".".join(self.home((module, name[0]))) + shape
         return hashlib.sha256(self.told(module, what).encode()).hexdigest()[:16]
-
-    def _source(self, what: tuple[str, ...], name: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-        """The module that an import leads to, and what of the dotted name is left to look for in it."""
-        module, *names = (*what, *name[1:])
-        while names and f"{module}.{names[0]}" in self.trees:
-            module, names = f"{module}.{names[0]}", names[1:]
-        return module, tuple(names)
 
     def told(self, module: str, node: ast.AST, without: Collection[ast.AST] = ()) -> str:
         """Its syntax and what each name in it means here."""
@@ -173,47 +154,12 @@ class State:
         return found
 
     def reached(self, experiment: str) -> set[Place]:
-        """What it can come to: from its `run` and `Config`, and from what runs at an import."""
-        waiting = {(experiment, name) for name in ("run", "Config")} & self.defined.keys()
-        for module, stmts in self.loose.items():
-            waiting |= {place for stmt in stmts for place in self._mentioned(module, stmt)}
-        for place, nodes in self.defined.items():
-            if place[1].startswith("__") or any(node.decorator_list for node in nodes):
-                waiting.add(place)
-        found: set[Place] = set()
-        while waiting - found:
-            place = (waiting - found).pop()
-            found.add(place)
-            waiting |= {p for node in self.defined[place] for p in self._mentioned(place[0], node)}
-        return found
-
-    def _mentioned(self, module: str, node: ast.AST) -> Iterator[Place]:
-        """By its name, or with the same word behind a dot or in a text that `getattr` may take."""
-        words = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
-        words |= {n.attr for n in loose_attributes(node)}
-        for name in dotted_names(node, ()):
-            places = self._places(module, name, frozenset())
-            yield from places
-            if not places and not self._foreign(module, name[0]):
-                words |= {*name[2 if name[0] == "self" else 1 :]}  # no attribute of `self` is a module's
-        yield from (place for place in self.defined if place[1] in words)
-
-    def _foreign(self, module: str, name: str) -> bool:
-        """Imported, and from no package of ours: `subprocess.run` is nobody's `run`."""
-        bound = self.bound.get((module, name), [])
-        return bool(bound) and all(isinstance(w, tuple) and w[0].split(".")[0] not in PACKAGES for w in bound)
-
-    def _places(self, module: str, name: tuple[str, ...], seen: frozenset[Place]) -> set[Place]:
-        place, found = (module, name[0]), set()
-        for what in self.bound.get(place, ()) if place not in seen else ():
-            if isinstance(what, DEFINITIONS) and place in self.defined:
-                found.add(place)
-            elif isinstance(what, tuple) and (source := self._source(what, name))[1]:
-                found |= self._places(*source, seen | {place})
-        return found
+        """Of the definitions; what a constant is, the names tell that stand for it."""
+        return super().reached(experiment) & self.defined.keys()
 
     def shape(self, place: Place) -> str:
         """All of a definition with its local variables numbered: the same when they are renamed."""
-        known = {name for module, name in self.bound if module == place[0]}
+        one = self.modules.get(place[0], Module())
+        known = {*one.imports, *one.things}
         tops = (with_numbered_locals(top, known) for top in self.defined.get(place, ()))
         return " ".join(self.told(place[0], top) for top in tops)

@@ -19,11 +19,11 @@ from typing import Any
 
 from harness import ledger, manifest, marked, publish
 from harness.changes import changes
-from harness.code_id import path_of, syntax, tree
 from harness.errors import HarnessError
 from harness.files import ROOT
 from harness.layout import SCALES, Layout
 from harness.record import now
+from harness.syntax import path_of, syntax, tree
 from harness.units import State
 from harness.warm import THREADS
 

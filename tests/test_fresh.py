@@ -9,7 +9,7 @@ from harness.accept import accept
 from harness.bench import catalogue
 from harness.bench.wheel import WHEEL
 from harness.check import compare
-from harness.code_id import code_id, drawing_id
+from harness.code_id import code_id, drawing_id, step_id
 from harness.data import images
 from harness.errors import HarnessError
 from harness.experiments import find_run
@@ -74,7 +74,7 @@ def test_edited_code_that_makes_artefacts(layout, monkeypatch):
     """Cells made by an older rule of verdicts were once accepted as made by today's."""
     accepted(layout)
     monkeypatch.setattr(
-        fresh, "code_id", lambda module, *root: "0" if module == "harness.make" else code_id(module, *root)
+        fresh, "step_id", lambda module, *root: "0" if module == "harness.make" else step_id(module, *root)
     )
     assert "was made before its code changed" in refusal(layout)
 

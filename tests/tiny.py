@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import reproduce
-from harness import artefacts, code_id, experiments
+from harness import artefacts, code_id, definitions, experiments, syntax
 from harness.execute import execute
 from harness.files import ROOT
 from harness.layout import Layout
@@ -144,10 +144,12 @@ def forget() -> None:
         artefacts.load,
         artefacts.notes,
         code_id.code_id,
-        code_id.closure,
-        code_id._imported,
+        code_id.step_id,
         code_id._fingerprint,
-        code_id.tree,
+        definitions.module_at,
+        syntax.closure,
+        syntax.imported,
+        syntax.tree,
         artefacts._runs,
     ):
         cached.cache_clear()

@@ -3,7 +3,7 @@
 from functools import partial
 
 from harness import planning
-from harness.code_id import code_id
+from harness.code_id import step_id
 from harness.experiments import canonical
 from harness.files import sha256_of
 from harness.fresh import code_asked, decided_by, inputs_of

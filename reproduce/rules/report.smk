@@ -15,7 +15,7 @@ rule verdicts:
         "../../environment.yml"
     params:
         scale=SCALE,
-        code=code_id("harness.verdicts"),
+        code=step_id("harness.verdicts"),
         sources=lambda wildcards: hashes_of(*papers_files(wildcards.paper)),
     shell:
         "python -m harness verdicts {wildcards.paper} --scale {params.scale} > {log} 2>&1"
@@ -33,7 +33,7 @@ rule page:
         "../../environment.yml"
     params:
         scale=SCALE,
-        code=code_id("harness.report"),
+        code=step_id("harness.report"),
         sources=hashes_of(*PAGE),
     shell:
         "python -m harness report --scale {params.scale} > {log} 2>&1"
