@@ -8,8 +8,8 @@ import time
 from harness import artefacts, cli_accepted, experiments, outcomes, plan, status
 from harness.errors import INTERRUPTED, HarnessError
 from harness.files import refused, speak_plainly
-from harness.fresh import is_there
 from harness.layout import SCALES, Layout
+from harness.stale import is_there
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -124,11 +124,11 @@ def _find(options: argparse.Namespace) -> int:
             f"no artefact{where} matches {options.what!r}: `python -m harness plan` lists them all"
         )
     for artefact in found:
-        forecast = plan.forecast(artefact.runs(options.scale), layout, plan.Past({}, {}))
+        there = plan.forecast(artefact.runs(options.scale), layout, plan.Past({}, {}))
         print(f"{artefact.name}  {artefact.data['where']}: {artefact.data['title']}")
         print(f"  spec      {artefact.path.relative_to(layout.root)}")
         print(f"  target    snakemake {artefact.target} --config scale={options.scale}")
-        print(f"  runs      {forecast.present} present, {forecast.missing} missing at scale {options.scale}")
+        print(f"  runs      {there.present} present, {there.missing} missing at scale {options.scale}")
         runs = artefact.runs(options.scale)
         for spec in runs[:8]:
             print(f"            {spec.id}")

@@ -13,7 +13,7 @@ from harness.files import at_work
 from harness.layout import Layout
 from harness.record import Run, commit, now, write_record
 from harness.settings import build
-from harness.warm import THREADS
+from harness.threads import THREADS
 
 
 def execute(spec: RunSpec, layout: Layout, *, threads: int | None = None) -> Path:

@@ -16,10 +16,10 @@ from harness.errors import HarnessError, reading
 from harness.experiments import RunSpec
 from harness.experiments import paper as experiments_of
 from harness.files import ROOT, at_work, read_within, write_atomic
-from harness.fresh import is_there, why_stale
 from harness.layout import Layout
 from harness.publish import publish
 from harness.record import read_record
+from harness.stale import is_there, why_stale
 
 LIMIT = 40 << 20  # bytes of an archive: a clone has to carry it for ever
 UNPACKED = 256 << 20

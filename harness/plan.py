@@ -10,8 +10,8 @@ from typing import Any
 
 from harness.experiments import RunSpec
 from harness.files import ROOT
-from harness.fresh import is_there
 from harness.layout import SCALES, Layout
+from harness.stale import is_there
 
 # Which of method, setting and seed (places 2, 3 and 4 of a run's name) must be the same, nearest first:
 # the run itself, its other seeds, its setting, its method, its experiment.

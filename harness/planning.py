@@ -12,9 +12,10 @@ from harness.artefacts import Artefact
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
 from harness.files import refused
-from harness.fresh import is_there, require_fresh
+from harness.fresh import require_fresh
 from harness.layout import Layout
 from harness.make import outputs
+from harness.stale import is_there
 
 OLD = 1  # second of 1970: Snakemake takes 0 for no date
 AHEAD = 60  # seconds by which the clock of a file server may differ

@@ -26,6 +26,7 @@ CARRIERS = {
     "harness.layout",
     "harness.experiments",
     "harness.fresh",
+    "harness.stale",
 }
 
 NOT_CODE = ("kind", "type_comment", "type_ignores")  # how a text is written: u"" is ""

@@ -24,8 +24,8 @@ from harness.files import ROOT
 from harness.layout import SCALES, Layout
 from harness.record import now
 from harness.syntax import path_of, syntax, tree
+from harness.threads import THREADS
 from harness.units import State
-from harness.warm import THREADS
 
 FREE = {"code", "commit", "machine", "started", "ended", "seconds", "digest"}  # differ between equal runs
 

@@ -25,15 +25,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import INTERRUPTED
+from harness.threads import THREADS
 
 WHERE = "NAS_WARM"  # the environment that the server's libraries are of, and its socket; "off": start none
 FEWEST = 4  # jobs that are worth a server: it takes as long to start as three of them alone
 LONGEST = 1 << 15  # bytes of a request, which is read at once
-THREADS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-)  # read once, by a library that is loaded
 # What jobs load of other projects. An optimiser of torch loads its compiler, though nothing is compiled.
 LIBRARIES = (
     "jsonschema",

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from scipy.stats import binomtest
 
 from harness.expect import Measured
 
@@ -21,6 +22,13 @@ def real_data(relative: str) -> Path:
 def alone(value: float, half: float) -> Measured:
     """A difference that is the only part of its claim."""
     return Measured(value, half, half)
+
+
+def within(hits: int, repeats: int, low: float, high: float) -> bool:
+    """No rate between low and high would be a surprise of one in a thousand."""
+    above = binomtest(hits, repeats, high, "greater").pvalue
+    below = binomtest(hits, repeats, low, "less").pvalue if low else 1.0
+    return above > 1e-3 and below > 1e-3
 
 
 def calling(function: Callable, *arguments: object) -> object:

@@ -11,8 +11,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
-from support import alone
+from support import alone, within
 
 from harness.expect import Context, Verdict, judge, judge_gap, parse
 from harness.metrics import resampled
@@ -21,13 +20,6 @@ from harness.stats import as_reported, difference, exact, of_population, of_runs
 
 NOMINAL = 0.05
 REPEATS = 3000
-
-
-def within(hits: int, repeats: int, low: float, high: float) -> bool:
-    """No rate between low and high would be a surprise of one in a thousand."""
-    above = binomtest(hits, repeats, high, "greater").pvalue
-    below = binomtest(hits, repeats, low, "less").pvalue if low else 1.0
-    return above > 1e-3 and below > 1e-3
 
 
 def seeds(rng, ours: int, theirs: int, sd: float, paper_sd: float, digits: int, spread=True, shift=0.0):

@@ -4,15 +4,11 @@ import pytest
 import tiny
 from sealed import edit_record
 
-from harness import artefacts, fresh, render
+from harness import artefacts, fresh, render, stale
 from harness.accept import accept
-from harness.bench import catalogue
-from harness.bench.wheel import WHEEL
 from harness.check import compare
 from harness.code_id import code_id, drawing_id, step_id
-from harness.data import images
 from harness.errors import HarnessError
-from harness.experiments import find_run
 
 AGAIN = "make it again with `snakemake mini_table_1 --config scale=smoke`"
 
@@ -118,15 +114,15 @@ def test_an_edited_module(layout):
     module.write_text(module.read_text() + "\n\nMORE = 1\n")
     assert "its code has changed since" in refusal(layout)
     spec = artefacts.find("mini/table_1", layout.root).runs("smoke", layout.root)[0]
-    assert not fresh.is_there(spec, layout)
+    assert not stale.is_there(spec, layout)
 
 
 def test_an_edited_config(layout):
     accepted(layout)
     spec = artefacts.find("mini/table_1", layout.root).runs("smoke", layout.root)[0]
-    assert fresh.is_there(spec, layout)
+    assert stale.is_there(spec, layout)
     other = type(spec)(**{**vars(spec), "config": {**spec.config, "more": 1}})
-    assert not fresh.is_there(other, layout)
+    assert not stale.is_there(other, layout)
 
 
 def test_records_that_were_made_anew(layout):
@@ -139,76 +135,6 @@ def test_records_that_were_made_anew(layout):
 def test_random_streams_are_part_of_every_code_id(tmp_path):
     root = tiny.project(tmp_path)
     before = code_id("reproduce.mini.noise", root)
-    (root / "harness").mkdir(exist_ok=True)
-    (root / "harness" / "seeds.py").write_text("KEY = 2\n")
+    tiny.write(root, "harness/seeds.py", "KEY = 2\n")
     tiny.forget()
     assert code_id("reproduce.mini.noise", root) != before
-
-
-def test_a_changed_truth_is_another_input(tmp_path, monkeypatch):
-    file = tmp_path / "benchmarks" / "nb201" / "nb201.csv.gz"
-    tiny.write(tmp_path, "benchmarks/nb201/nb201.csv.gz", "one")
-    monkeypatch.setenv("NAS_DATA", str(tmp_path))
-    stamps = []
-    for text in ("one", "two", "one"):
-        file.write_text(text)
-        catalogue.stamp.cache_clear()
-        stamps.append(catalogue.stamp("nb201-table"))
-    catalogue.stamp.cache_clear()
-    assert stamps[0] == stamps[2] != stamps[1] and "nb201.csv.gz=" in stamps[0]
-
-
-@pytest.mark.parametrize(
-    ("config", "data"),
-    [
-        ("source: best, dataset: cifar10", "truth of one truth of another"),
-        ("truth_source: nb201-table, dataset: cifar10", "truth of nb201-table images of cifar10"),
-        ("dataset: mnist", "images of mnist"),
-        ("truth_source: nb101-table", "truth of nb101-table"),
-    ],
-)
-def test_a_run_depends_on_the_truth_and_the_images_that_it_reads(tmp_path, monkeypatch, config, data):
-    """Super-networks call their benchmark truth_source: another truth must train or rank them again."""
-    root = tiny.project(tmp_path)
-    tiny.edit(root, "reproduce/mini/experiments.yaml", "{size: 30}", f"{{size: 30, {config}}}")
-    monkeypatch.setattr(catalogue, "stamp", lambda name: f"truth of {name}")
-    monkeypatch.setattr(images, "stamp", lambda name: f"images of {name}")
-    monkeypatch.setattr(fresh, "_asked_first", lambda space: ["one", "another"])
-    spec = find_run("mini/noise/strong/low/s0", "smoke", root)
-    assert fresh.inputs_of(spec) == f"threads=1 data={data}"
-
-
-@pytest.fixture
-def shelf(tmp_path, monkeypatch):
-    """Puts a file of a truth's source where it is looked for."""
-    monkeypatch.setenv("NAS_DATA", str(tmp_path))
-    monkeypatch.setenv("NAS_CACHE", str(tmp_path / "cache"))
-
-    def put(name: str, text: str = "here") -> None:
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        catalogue.stamp.cache_clear()
-
-    yield put
-    catalogue.stamp.cache_clear()
-
-
-def test_a_registry_copy_beside_a_compiled_table_makes_no_run_anew(shelf):
-    """Once fetching it for a smoke campaign made hours of runs at another scale count as stale."""
-    spec = find_run("sotl/one_shot_nb201/spos/cifar10/s0", "cpu")
-    assert spec.config["truth_source"] == "best"
-    wheel, table = f"cache/downloads/{WHEEL}", "benchmarks/nb201/nb201.csv.gz"
-    shelf(wheel)
-    registry = fresh.inputs_of(spec)
-    assert f"nb201-pypi:{WHEEL}=" in registry
-    shelf(table)
-    compiled = fresh.inputs_of(spec)
-    assert "nb201-table:nb201.csv.gz=" in compiled and "nb201-pypi" not in compiled
-    shelf(wheel, "another")
-    shelf("benchmarks/nb101/nb101_table.npz", "of another space")
-    assert fresh.inputs_of(spec) == compiled
-    shelf(table, "another")
-    assert fresh.inputs_of(spec) != compiled
-    shelf("benchmarks/nb201/NATS-tss-v1_0-3ffb9-simple/meta", "a folder may hold a part")
-    assert "nb201-nats:" in fresh.inputs_of(spec) and "nb201-table:" in fresh.inputs_of(spec)

@@ -15,8 +15,9 @@ from harness.check import KEPT, check
 from harness.errors import HarnessError
 from harness.experiments import paper as experiments_of
 from harness.files import at_work, sha256_of
-from harness.fresh import require_fresh, why_stale
+from harness.fresh import require_fresh
 from harness.layout import SCALES, Layout
+from harness.stale import why_stale
 
 RUN = "mini/noise/strong/low/s1"
 

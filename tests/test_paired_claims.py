@@ -10,8 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
-from support import alone
-from test_false_alarms import within
+from support import alone, within
 
 from harness.expect import Measured, judge_gap, judge_spread
 from harness.metrics import ranking, resampled

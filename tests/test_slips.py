@@ -8,9 +8,9 @@ import tiny
 from harness import artefacts, campaign, experiments, yamlfile
 from harness.errors import HarnessError
 from harness.execute import execute
-from harness.fresh import inputs_of
 from harness.layout import Layout
 from harness.make import make
+from harness.stale import inputs_of
 
 EXPERIMENTS = "reproduce/mini/experiments.yaml"
 TABLE = "tables/mini/table_1.yaml"

@@ -10,9 +10,9 @@ import tiny
 from harness import ledger
 from harness.code_id import code_id
 from harness.errors import HarnessError
-from harness.fresh import code_asked, why_stale
 from harness.layout import Layout
 from harness.record import read_record
+from harness.stale import code_asked, why_stale
 from harness.vouch import vouch
 
 UNTRIED = "changed statements did not run in these: reproduce/mini/"

@@ -64,11 +64,11 @@ def interrupts() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def project(interrupts, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("project")
-    (folder / "harness").mkdir()
-    for name in ("__init__.py", "__main__.py", "errors.py", "warm.py"):
-        shutil.copy(ROOT / "harness" / name, folder / "harness")
-    (folder / "harness" / "cli.py").write_text(COMMANDS)
-    (folder / "harness" / "other.py").write_text("VALUE = 1\n")
+    ours = ("harness/__init__.py", "harness/__main__.py", "harness/errors.py", "harness/threads.py")
+    for name in (*ours, "harness/warm.py"):
+        tiny.write(folder, name, (ROOT / name).read_text(encoding="utf-8"))
+    tiny.write(folder, "harness/cli.py", COMMANDS)
+    tiny.write(folder, "harness/other.py", "VALUE = 1\n")
     return folder
 
 
@@ -77,10 +77,9 @@ def light(project, tmp_path_factory) -> Path:
     """The same with a server that loads nothing and is there at once."""
     folder = tmp_path_factory.mktemp("light") / "project"
     shutil.copytree(project, folder)
-    text = (folder / "harness" / "warm.py").read_text(encoding="utf-8")
-    tiny.edit(
-        folder, "harness/warm.py", re.search(r"LIBRARIES = \(.*?\n\)\n", text, re.S)[0], "LIBRARIES = ()\n"
-    )
+    server = "harness/warm.py"
+    text = (folder / server).read_text(encoding="utf-8")
+    tiny.edit(folder, server, re.search(r"LIBRARIES = \(.*?\n\)\n", text, re.S)[0], "LIBRARIES = ()\n")
     return folder
 
 

@@ -6,8 +6,9 @@ from harness import planning
 from harness.code_id import step_id
 from harness.experiments import canonical
 from harness.files import sha256_of
-from harness.fresh import code_asked, decided_by, inputs_of
+from harness.fresh import decided_by
 from harness.make import outputs
+from harness.stale import code_asked, inputs_of
 
 
 def spec_of(wildcards):
