@@ -1,6 +1,7 @@
 """One accepted artefact under the check: what it follows from, and what today's runs make of it."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from harness.make import REMADE, Made, computed, outputs, texts
 
 KEPT, SEALED = "follow from kept records", "rest on their digests alone"
 HERE = "were compared with runs made here"
-TIMES, ELSEWHERE = "measured times", "numbers of runs on another processor"
+TIMES, ELSEWHERE = "measured times", "numbers of runs on another processor or with other versions"
+COMPUTES = ("processor", "numpy", "scipy", "torch", "blas", "onednn")
 
 
 @dataclass
@@ -166,14 +168,14 @@ class _One:
                 file = path.relative_to(self.layout.root).as_posix()
                 told.append(self.told(f"{file} is not what its records give", remake))
         clocks = frozenset((c.row, c.column) for c in self.artefact.cells if c.select.get("clock"))
-        then, now = (_processors(runs) for runs in (self.noted["runs"], records.values()))
+        alike = _alike(self.noted["runs"], records.values())
         # Training amplifies the last digit, in which processors differ: a single run has no value to hold.
-        free = clocks if then == now else frozenset((c.row, c.column) for c in self.artefact.cells)
+        free = clocks if alike else frozenset((c.row, c.column) for c in self.artefact.cells)
         found.looked[HERE] += self.much
         found.loosely[TIMES] += len(clocks)
         found.loosely[ELSEWHERE] += len(free - clocks)
         told += self._places(made, free=free, clocks=clocks)
-        return told + self._otherwise_run(records, then == now)
+        return told + self._otherwise_run(records, alike)
 
     def _places(self, made: Made, exact: bool = False, **how: Any) -> list[Change]:
         """What changed from the accepted cells and claims to these."""
@@ -209,5 +211,8 @@ class _One:
         return []
 
 
-def _processors(runs: Any) -> set[str]:
-    return {run["machine"]["processor"] for run in runs}
+def _alike(*both: Iterable[dict[str, Any]]) -> bool:
+    """Made on the same kinds of machine, with the same versions as far as both name them."""
+    then, now = ([run["machine"] for run in runs] for runs in both)
+    named = [key for key in COMPUTES if all(key in machine for machine in [*then, *now])]
+    return len({frozenset(tuple(each[key] for key in named) for each in side) for side in (then, now)}) == 1

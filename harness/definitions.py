@@ -136,7 +136,7 @@ class Code:
 
     def reached(self, experiment: str) -> set[Place]:
         """What it can come to: from its `run` and `Config`, and from what importing its modules does."""
-        waiting = {(experiment, name) for name in ("run", "Config")}
+        waiting = set(self.roots(experiment))
         for module, one in self.modules.items():
             waiting |= {place for stmt in self.effects(module) for place in self.mentioned(module, stmt)}
             always = module in ALWAYS
@@ -144,10 +144,15 @@ class Code:
         found: set[Place] = set()
         while waiting:
             place = waiting.pop()
-            if place not in found and place[1] in self.modules[place[0]].things:
+            if place not in found:
                 found.add(place)
                 waiting |= {p for stmt in self.stmts(place) for p in self.mentioned(place[0], stmt)}
         return found
+
+    def roots(self, experiment: str) -> list[Place]:
+        """`run` and `Config`; of a module that is no experiment all that stands in it."""
+        named = [place for name in ("run", "Config") for place in sorted(self.places(experiment, (name,)))]
+        return named or [(experiment, name) for name in sorted(self.modules.get(experiment, Module()).things)]
 
     def effects(self, module: str) -> list[ast.stmt]:
         """What an import of it does beside binding names, as far as that can be seen."""
@@ -185,7 +190,7 @@ class Code:
         loose = [
             _coloured(*self._told(m, stmts), colours) for m in self.modules if (stmts := self.effects(m))
         ]
-        roots = [colours.get((experiment, name), "") for name in ("run", "Config")]
+        roots = [colours[place] for place in self.roots(experiment)]
         return _hash(" ".join([*roots, *sorted(found), *sorted(loose)]))
 
     def _told(self, module: str, stmts: Collection[ast.stmt]) -> tuple[str, list[tuple[str, list[Place]]]]:

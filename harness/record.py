@@ -6,11 +6,15 @@ import io
 import json
 import os
 import platform
+import re
+import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +102,23 @@ class Run:
 
 def machine() -> dict[str, Any]:
     """The kind of machine, not its name: what a reader needs to judge a time or a last digit."""
-    return {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system()}
+    return {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system(), **_versions()}
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Of what computes: of torch its build too, which brings its own BLAS and oneDNN."""
+    found = {"python": platform.python_version()}
+    for library in ("numpy", "scipy", "torch"):
+        with suppress(metadata.PackageNotFoundError):
+            found[library] = metadata.version(library)
+    if numpy := sys.modules.get("numpy"):
+        blas = numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]
+        found["blas"] = f"{blas['name']} {blas['version']}"
+    if torch := sys.modules.get("torch"):
+        onednn = re.search(r"MKL-DNN v([\d.]+)", torch.__config__.show())
+        found |= {"onednn": onednn[1]} if onednn else {}
+    return found
 
 
 @cache

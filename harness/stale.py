@@ -57,9 +57,14 @@ def _asked_first(space: Any) -> list[str]:
 
 
 def why_stale(spec: RunSpec, record: dict[str, Any], layout: Layout) -> str:
-    """Why a record is not the run that is asked for, or '' where it is: this is decided here alone."""
+    """Why a record is not the run that is asked for, or '' where it is: this is decided here alone.
+
+    Versions of Python and its libraries are no reason: `check` tells of records that other ones made.
+    """
     if record["config"] != json.loads(json.dumps(spec.config)):
         return "its config has changed"
+    if record["threads"] != spec.resources["threads"]:
+        return f"it ran with {record['threads']} threads instead of {spec.resources['threads']}"
     root, module = layout.root, spec.module
     if path_of(module, root) and not counts(module, record["code"], code_id(module, root), root):
         return "its code has changed"

@@ -86,13 +86,18 @@ def _cell(cell: pd.Series, artefact: artefacts.Artefact) -> dict[str, Any]:
     }
 
 
+def _host(machine: dict[str, Any]) -> str:
+    versions = [f"{name} {machine[name]}" for name in ("python", "torch") if name in machine]
+    return ", ".join([machine["processor"], f"{machine['cores']} cores", *versions])
+
+
 def _run(record: dict[str, Any]) -> dict[str, Any]:
     return {
         "command": f"python -m harness run {record['run']} --scale {record['scale']}",
         "seed": record["seed"],
         "code": record["code"],
         "commit": record["commit"],
-        "host": f"{record['machine']['processor']}, {record['machine']['cores']} cores",
+        "host": _host(record["machine"]),
         "device": record["device"],
         "threads": record["threads"],
         "hours": round(record["seconds"] / 3600, 6),

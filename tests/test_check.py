@@ -13,6 +13,7 @@ from sealed import edit_record
 
 from harness import cellfile, check, differences
 from harness.cells import Filled, to_frame
+from harness.checked import _alike
 from harness.errors import HarnessError
 from harness.expect import Verdict
 from harness.layout import Layout
@@ -233,6 +234,14 @@ def on_another_processor(layout: Layout) -> None:
         machine = {"processor": "another one", "cores": 2, "system": "Linux"}
         edit_record(layout.run_folder(run), reseal=True, machine=machine)
     remake(layout)
+
+
+def test_other_versions_are_compared_loosely_where_both_name_them():
+    """Records of a time when none were noted count as made with today's."""
+    one = {"machine": {"processor": "a", "torch": "2.13.0"}}
+    assert _alike([one], [one, {"machine": {"processor": "a"}}])
+    assert not _alike([one], [{"machine": {"processor": "a", "torch": "2.14.0"}}])
+    assert not _alike([one], [{"machine": {"processor": "b", "torch": "2.13.0"}}])
 
 
 def test_what_another_processor_gave_is_compared_loosely_and_green_says_so(tmp_path):

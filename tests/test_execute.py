@@ -40,7 +40,7 @@ def test_numpy_and_torch_are_loaded_after_their_number_of_threads_is_set():
 
 
 def test_the_code_is_that_which_ran_though_its_file_was_edited_meanwhile(root):
-    edit = "    open(__file__, 'a').write('MORE = 1\\n')\n    run.metric"
+    edit = "    open(__file__, 'a').write('Config.more = 1\\n')\n    run.metric"
     tiny.edit(root, MODULE, "    run.metric", edit)
     before = code_id("reproduce.mini.noise", root)
     assert recorded(root)["code"] == before

@@ -280,7 +280,7 @@ def test_check_is_green_on_a_clean_clone_and_red_after_a_sabotage(whole, tmp_pat
     assert record(clone, LOW[0]).is_file() and "Traceback" not in told
     changes = [line for line in told.splitlines() if line.startswith("changed: ")]
     assert all(line.startswith("changed: mini/table_1: ") for line in changes)
-    look = ". Look closer: python -m harness find mini/table_1 --scale smoke"
+    look = ". Look closer: python -m harness check mini/table_1 --scale smoke"
     for place in (
         "high / strong: the paper's number was '5.0 (0.2)' and is '6.0",
         "claim high-above-low: ver",
