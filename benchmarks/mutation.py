@@ -180,7 +180,15 @@ def main() -> int:
     tester = Tester(words.parse_args())
     scratch = tempfile.mkdtemp(prefix="mutation-")
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = f"{scratch}/hypothesis"
-    flags = ["-s", "-p", "no:cacheprovider", "--hypothesis-seed=0", "-k", f"not {STARTS}", f"--basetemp={scratch}/tests"]
+    flags = [
+        "-s",
+        "-p",
+        "no:cacheprovider",
+        "--hypothesis-seed=0",
+        "-k",
+        f"not {STARTS}",
+        f"--basetemp={scratch}/tests",
+    ]
     pytest.main([*flags, *(str(ROOT / "tests" / name) for name in TESTS.split())], plugins=[tester])
     shutil.rmtree(scratch)
     return int(tester.red)

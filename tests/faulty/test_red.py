@@ -48,7 +48,9 @@ def require(told: str, sentences: list[str]) -> None:
 def test_red(tree, spoilt):
     change, sentences = SPOILT[spoilt]
     change(tree)
-    require("\n".join(map(str, compare(tree, tree.root))), sentences)
+    told = list(map(str, compare(tree, tree.root)))
+    assert len(set(told)) == len(told)
+    require("\n".join(told), sentences)
 
 
 @pytest.mark.parametrize("falsified", FALSIFIED)
