@@ -10,6 +10,9 @@ collected the tests; no file changes. Of the tests those run that call the funct
 until one fails. Red where a mutant survives that `mutation_survivors.md` does not list, with the reason why
 nothing can notice it; --listed tries those of the list again.
 
+Three minutes of a processor pass before the first mutant: every test runs twice without one. Then a mutant
+takes one to ten seconds, and half a minute where no record notices it.
+
 mutmut and cosmic-ray write mutants into the files: a record's code id would then be of other code, and
 nothing would be made of kept records. Neither leaves a seed out or turns a mean into a maximum.
 """
@@ -37,9 +40,10 @@ from trials import SECONDS, Trial, forked, of_kept, of_tests  # noqa: E402
 MODULES = ["metrics/ranking", "metrics/resampled", "metrics/consistency", "seeds", "tables", "rows", "joined"]
 MODULES += ["pairs", "reductions", "cells", "stats", "expect", "several", "claims", "judged", "rejudge"]
 MODULES += ["cellfile", "outcomes", "layout", "render", "make", "verdicts"]
-# What compares says nothing of a number: a record made again tells nothing of these, only the tests do.
-COMPARE = ["differences", "checked", "check"]
-MODULES += COMPARE
+# Between no record and its verdict: what draws before a record, what rewords a claim, and what compares, of
+# which a record made again tells nothing. Of these the tests must notice mutants.
+BESIDE = ["seeds", "rejudge", "differences", "checked", "check"]
+MODULES += BESIDE[2:]
 # Those that start processes of their own would not see a mutant.
 TESTS = """golden metrics report test_stats.py test_expect.py test_claims.py test_cells.py test_tables.py
     test_rows.py test_each.py test_joined.py test_pairs.py test_paired_claims.py test_boundaries.py
@@ -139,19 +143,19 @@ def tried(
             if name in known and not again:
                 counts[3] += 1
                 continue
-            told = bool(records and module not in COMPARE and noticed(module, mutant, records))
+            told = bool(records and module not in BESIDE and noticed(module, mutant, records))
             by_any = told or bool(noticed(module, mutant, trials))
             counts[1] += by_any
             counts[2] += told
             counts[3] += not by_any and name in known
-            if records and module not in COMPARE and by_any and not told:
+            if records and module not in BESIDE and by_any and not told:
                 print(f"only a test notices: line {mutant.line} {name}")
             if by_any == (name in known):
                 red = True
                 what = "listed, but noticed" if by_any else f"survives in line {mutant.line}"
                 print(f"{what}: {name}", flush=True)
         sums = [a + b for a, b in zip(sums, counts, strict=True)]
-        if module not in COMPARE:
+        if module not in BESIDE:
             arithmetic = [a + b for a, b in zip(arithmetic, counts, strict=True)]
         print(f"{module:20}{row(counts)}{time.perf_counter() - begun:9.0f}", flush=True)
     print(f"{'all':20}{row(sums)}")
@@ -160,7 +164,7 @@ def tried(
     if records:
         n = arithmetic[0] - arithmetic[3]
         told = f"{arithmetic[2]} of {n} ({arithmetic[2] / n:.1%})"
-        print(f"by golden tests and kept records alone, of all but {', '.join(COMPARE)}: {told}")
+        print(f"by golden tests and kept records alone, of all but {', '.join(BESIDE)}: {told}")
     return red
 
 
