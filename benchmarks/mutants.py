@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -231,7 +232,7 @@ def _renamed(node: ast.Name | ast.Attribute, name: str) -> ast.AST:
 
 def put_in(mutant: Mutant, module: str) -> None:
     """A loaded module's functions and constants become those of the mutant, whoever has imported them."""
-    old = sys.modules[module]
+    old = import_module(module)
     new = ModuleType(module)
     new.__file__ = old.__file__
     sys.modules[module] = new  # where dataclasses look for it

@@ -118,8 +118,8 @@ def lines(changes: Sequence[Change], scale: str) -> Iterator[str]:
 
 def _of_all(looks: Sequence[str]) -> str:
     """One command for all: they differ in what they name, of which each but `find` takes several."""
-    if looks[0].startswith("python -m harness find"):
-        return looks[0]
+    if (first := looks[0]).startswith("python -m harness find"):
+        return first
     words = [look.split() for look in looks]
     if len({len(look) for look in words}) > 1:
         return "; ".join(dict.fromkeys(looks))

@@ -131,7 +131,7 @@ class _One:
             made = computed(self.artefact, self.apart, self.root)
         except HarnessError as error:
             return [self.told(f"cannot be made from its kept records: {error}")]
-        return self._places(made, exact=True)
+        return self._places(made, True)
 
     def otherwise_shown(self) -> list[Change]:
         """Its page and its LaTeX say what its cells say; a picture is held by its digest."""
@@ -174,14 +174,14 @@ class _One:
         found.looked[HERE] += self.much
         found.loosely[TIMES] += len(clocks)
         found.loosely[ELSEWHERE] += len(free - clocks)
-        told += self._places(made, free=free, clocks=clocks)
+        told += self._places(made, False, free=free, clocks=clocks)
         return told + self._otherwise_run(records, alike)
 
-    def _places(self, made: Made, exact: bool = False, **how: Any) -> list[Change]:
+    def _places(self, made: Made, exact: bool, **how: Any) -> list[Change]:
         """What changed from the accepted cells and claims to these."""
         cells, claims = cellfile.cells_in(made.cells), cellfile.claims_in(made.claims)
         of_cells = differences.of_cells(self.cells, cells, exact=exact, **how)
-        of_claims = differences.of_claims(self.claims, claims, exact)
+        of_claims = differences.of_claims(self.claims, claims, exact=exact)
         tests = judged.of_claims(self.artefact, self.layout.scale)
         for claim in self.claims:
             if self.noted.get("claims", {}).get(claim["id"]) != tests.get(claim["id"]):

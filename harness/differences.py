@@ -29,7 +29,8 @@ def of_cells(
     after: Iterable[dict[str, Any]],
     free: frozenset[tuple[str, str]] = frozenset(),
     clocks: frozenset[tuple[str, str]] = frozenset(),
-    exact: bool = False,
+    *,
+    exact: bool,
 ) -> dict[str, str]:
     """By place: what changed. A `free` value may move, a measured time (`clocks`) must be a number still.
 
@@ -50,7 +51,7 @@ def of_cells(
 
 
 def of_claims(
-    before: Iterable[dict[str, str]], after: Iterable[dict[str, str]], exact: bool = False
+    before: Iterable[dict[str, str]], after: Iterable[dict[str, str]], *, exact: bool
 ) -> dict[str, str]:
     """By claim: another verdict, or other words; of the same records (`exact`) another reason, too."""
     old, new = ({claim["id"]: claim for claim in claims} for claims in (before, after))
@@ -121,10 +122,9 @@ def _drift(before: dict[str, Any], after: dict[str, Any], exact: bool) -> str:
     old, new = before["value"], after["value"]
     if _equal(old, new):
         return ""
-    if math.isfinite(old) and math.isfinite(new):
-        widths = [(c["hi"] - c["lo"]) / 2 for c in (before, after) if not math.isnan(c["hi"] - c["lo"])]
-        if exact or before["spread_kind"] == "exact":
-            widths = []
-        if abs(new - old) <= max(widths, default=0.0):
-            return ""
+    widths = [half for c in (before, after) if not math.isnan(half := (c["hi"] - c["lo"]) / 2)]
+    if exact or before["spread_kind"] == "exact":
+        widths = []
+    if abs(new - old) <= max(widths, default=0.0):  # never where one of them is no number
+        return ""
     return f"value was {old:.10g} and is {new:.10g}"

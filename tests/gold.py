@@ -13,6 +13,7 @@ from harness.make import make
 
 PROJECT = Path(__file__).parent / "golden" / "project"
 EXPECTED = Path(__file__).parent / "golden" / "expected"
+NUMBERS = 74  # cells and claims of its artefacts together
 # A checked-in picture is compared as SVG; PNG and PDF hold the drawing library's own compression.
 COMPARED = (".csv", ".md", ".tex", ".html", ".svg", ".json")
 
@@ -49,6 +50,27 @@ def write_records(root: Path) -> None:
         "truth": [90 + i / 10 + j / 20 for i, j in enumerate(shuffled)],
     }
     seal(layout, "gold/ranking/params/a/s0", tables={"architectures": table}, truths=[TRUTH])
+    for method, noise in (("near", 3), ("far", 11)):
+        for seed in range(4):
+            drawn = [(i * i + 5 * seed * i + seed) % 13 for i in range(12)]
+            scores = {
+                "name": [f"n{i}" for i in range(12)],
+                "prediction": [i + noise * d // 4 for i, d in enumerate(drawn)],
+                "params": [d % 5 for d in drawn],
+                "truth": [80 + i / 2 + (i * 7) % 4 for i in range(12)],
+            }
+            guesses = {key: scores[key] for key in ("name", "prediction")}
+            metrics = {
+                "loss": (seed + 1) * (noise + 2 * seed) / 8,
+                "accuracy": 60 + 2 * seed + (seed - 1) ** 2 / noise,
+            }
+            seal(layout, f"gold/scores/{method}/a/s{seed}", metrics, {"scores": scores, "guesses": guesses})
+    for seed in range(2):
+        values = {
+            "name": [f"n{i}" for i in range(11, -1, -1)],
+            "t": [(5 * i + 3 * seed) % 17 for i in range(12)],
+        }
+        seal(layout, f"gold/alone/training/a/s{seed}", tables={"values": values})
     setup = {"key": ["rate", "name"], "value": ["0.0003", "step & decay_1 <10%>"]}
     seal(layout, "gold/setup/training/a/s0", tables={"setup": setup})
 
@@ -70,7 +92,11 @@ def remake(layout: Layout) -> None:
 
 def accepted(folder: Path) -> Layout:
     """The project with everything made and accepted."""
-    layout = build(folder)
+    return accept_all(build(folder))
+
+
+def accept_all(layout: Layout) -> Layout:
+    """What stands in results/."""
     for artefact in artefacts.artefacts(layout.root):
         accept(artefact, layout, "a first look at it", layout.root)
     return layout

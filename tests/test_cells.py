@@ -26,12 +26,12 @@ def reduced(tmp_path):
 
     def reduce(select: str, tables=None, metrics=None, runs: int = 3, scale: str = "smoke"):
         table = f"rows: [{{name: r}}]\ncolumns: [{{name: c}}]\ncells: {{experiment: noise, {select}}}\n"
-        shared = "seeds: [0, 1, 2]", f"seeds: {list(range(runs))}"
+        shared = "seeds: [0, 1, 2]", f"seeds: {list(range(runs))}\n    undefined: [mean, n, a]"
         root = tiny.project(tmp_path, TABLE=HEAD + table, EXPERIMENTS=tiny.EXPERIMENTS.replace(*shared))
         artefact, layout = artefacts.find("mini/table_1", root), Layout(scale, root)
         for seed, run in enumerate(SEEDS[:runs]):
             own = [None if given is None else given[seed] for given in (metrics, tables)]
-            seal(layout, run, *own)
+            seal(layout, run, {"seed": seed, **(own[0] or {})}, own[1])  # equal numbers would be a copy
         stacked, _ = rows.collect(artefact.runs(scale, root), layout)
         (filled,) = cells.fill(artefact, stacked, scale, root)
         return filled
@@ -69,11 +69,12 @@ def test_a_metric_that_is_no_number_stays_none(reduced):
 
 @pytest.mark.parametrize(("second", "mean"), [(8.0, 5.5), (math.nan, math.nan)])
 def test_a_run_that_left_a_metric_twice_counts_as_their_mean_and_hides_no_nan(tmp_path, second, mean):
-    root = tiny.project(tmp_path)
+    allowed = tiny.EXPERIMENTS.replace("seeds: [0, 1, 2]", "seeds: [0, 1, 2]\n    undefined: [mean]")
+    root = tiny.project(tmp_path, EXPERIMENTS=allowed)
     layout = Layout("smoke", root)
     artefact = artefacts.find("mini/table_1", root)
     for spec in artefact.runs("smoke", root):
-        seal(layout, spec.id, {"mean": 5.0}, scores(0))
+        seal(layout, spec.id, {"mean": 5.0, "seed": spec.seed}, scores(0))
     twice = [{"name": "mean", "value": value, "unit": ""} for value in (5.0, second)]
     edit_record(layout.run_folder(SEEDS[0]), reseal=True, metrics=twice)
     stacked, _ = rows.collect(artefact.runs("smoke", root), layout)

@@ -1,5 +1,7 @@
 """Lines that stand for several (`each`), rows that some networks lack (`missing`), resources of a scale."""
 
+from pathlib import Path
+
 import pytest
 import tiny
 from sealed import seal
@@ -94,7 +96,7 @@ def filled(tmp_path, select: str, depths=(0, 1), kinds=()):
     artefact, layout = artefacts.find("mini/table_1", root), Layout("smoke", root)
     for spec in artefact.runs("smoke", root):
         values = {"depth": list(depths), "q": [0.5] * len(depths)} | ({"kind": list(kinds)} if kinds else {})
-        seal(layout, spec.id, {"m": 1.0}, {"values": values})
+        seal(layout, spec.id, {"m": spec.seed}, {"values": values})
     stacked, _ = rows.collect(artefact.runs("smoke", root), layout)
     (one,) = cells.fill(artefact, stacked, "smoke", root)
     return one
@@ -140,7 +142,7 @@ def test_a_line_behind_one_with_each_keeps_its_number():
     data = {"rows": [{"name": "{a}", "each": {"a": [1, 2]}}, {"name": "x"}], "columns": [{"name": "y"}]}
     lines = {("rows",): 1, ("rows", 0): 2, ("rows", 0, "name"): 3, ("rows", 0, "each", "a"): 4}
     lines |= {("rows", 1): 5, ("rows", 1, "name"): 6, ("columns", 0, "name"): 8}
-    _, found = expanded(data, lines)
+    _, found = expanded(data, lines, Path("table.yaml"))
     at = {("rows", i): n for i, n in enumerate((2, 2, 5))}
     at |= {("rows", i, "name"): n for i, n in enumerate((3, 3, 6))}
     assert {place: found[place] for place in at} == at and found["columns", 0, "name"] == 8

@@ -36,11 +36,12 @@ def filled(tmp_path):
         ours: list[dict], theirs: list[dict], select: str = f"{OURS}, {KENDALL}, {TRUTH}", scale="smoke"
     ):
         lines = f"rows: [{{name: r}}]\ncolumns: [{{name: c}}]\ncells: {{{select}}}\n"
-        root = tiny.project(tmp_path, TABLE=HEAD + lines)
+        allowed = tiny.EXPERIMENTS.replace("seeds: [0, 1, 2]", "seeds: [0, 1, 2]\n    undefined: [truth]")
+        root = tiny.project(tmp_path, TABLE=HEAD + lines, EXPERIMENTS=allowed)
         artefact, layout = artefacts.find("mini/table_1", root), Layout(scale, root)
         for which, tables in (("strong/low", ours), ("weak/high", theirs)):
             for seed, left in enumerate(tables):
-                seal(layout, f"mini/noise/{which}/s{seed}", tables=left)
+                seal(layout, f"mini/noise/{which}/s{seed}", {"seed": seed}, left)
         (cell,) = artefact.cells
         stacked, records = rows.collect(artefact.runs(scale, root), layout, artefact.cells)
         return cells.fill(artefact, stacked, scale, root)[0], records

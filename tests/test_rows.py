@@ -18,11 +18,12 @@ def stacked(tmp_path):
     """The frames and files of two runs that left these tables."""
 
     def stack(*tables: dict, cells: tuple[Cell, ...] = ()) -> tuple[dict[str, pd.DataFrame], dict[str, str]]:
-        layout = Layout("smoke", tiny.project(tmp_path))
+        allowed = tiny.EXPERIMENTS.replace("seeds: [0, 1, 2]", "seeds: [0, 1, 2]\n    undefined: [a]")
+        layout = Layout("smoke", tiny.project(tmp_path, EXPERIMENTS=allowed))
         names = [f"mini/noise/strong/low/s{seed}" for seed in range(len(tables))]
         runs = [experiments.find_run(name, "smoke", tmp_path) for name in names]
         for run, table in zip(runs, tables, strict=True):
-            seal(layout, run.id, {"mean": 12}, table)
+            seal(layout, run.id, {"mean": 12 + run.seed}, table)
         frames, _ = rows.collect(runs, layout, cells)
         folder = layout.rows("mini/table_1")
         rows.write(frames, folder)

@@ -94,7 +94,7 @@ FALSIFIED: dict[str, tuple[Change, list[str]]] = {  # what is done to the accept
     ),
     "provenance without runs": (
         resealed(in_provenance(runs=[])),
-        ["gold/table_1: its provenance lacks gold/accuracy/"],
+        ["gold/table_1: its provenance lacks gold/accuracy/fancy/a/s0, of"],
     ),
     "processor renamed, single value changed": (
         resealed(in_provenance(machine=ANOTHER), in_cells(value="99")),
@@ -164,7 +164,7 @@ FALSIFIED: dict[str, tuple[Change, list[str]]] = {  # what is done to the accept
     ),
     "kept records cut short": (
         lambda layout: (layout.root / ARCHIVE).write_bytes((layout.root / ARCHIVE).read_bytes()[:400]),
-        [f"{ARCHIVE}: was edited", f"{ARCHIVE}: … Look closer: git checkout -- {ARCHIVE}"],
+        [f"{ARCHIVE}: was edited", f"{ARCHIVE}: cannot be read … Look closer: git checkout -- {ARCHIVE}"],
     ),
     "page edited, digests too": (
         resealed(lambda layout: replace(layout, PAGE, "70.88", "71.88")),
