@@ -19,9 +19,8 @@ workdir: workflow.basedir  # from wherever the command was given; --directory is
 configfile: f"{workflow.basedir}/config/config.yaml"
 
 
-campaign.answer_ctrl_c()
-
 try:
+    campaign.answer_ctrl_c()
     campaign.require_place()
     SCALE = campaign.scale_of(config)
     LAYOUT = Layout(SCALE)

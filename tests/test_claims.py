@@ -27,8 +27,7 @@ def judged(tmp_path):
 
     def judge(tests: str, scale: str = "smoke", more: str = "", **values) -> Verdict:
         claim = f"claims:\n  - {{id: it, text: It holds., where: here, {more} tests: [{tests}]}}\n"
-        root = tiny.project(tmp_path, TABLE=HEAD + claim)
-        artefact = artefacts.find("mini/table_1", root)
+        artefact = artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=HEAD + claim))
         ((found, verdict),) = claims.judge_claims(artefact, cells(**values), scale)
         assert found["id"] == "it"
         return verdict

@@ -7,7 +7,7 @@ import tiny
 
 from harness import experiments, plan
 from harness.layout import Layout
-from harness.plan import Past, bytes_text, duration, forecast
+from harness.plan import Past, bytes_text, duration
 from harness.record import KINDS, digest
 
 
@@ -75,10 +75,10 @@ def test_a_forecast(tmp_path):
     tiny.write(tmp_path, "results/smoke/runs/p/e/m/s/s0/run.json", sealed_record)
     tiny.write(tmp_path, "results/smoke/runs/p/e/m/s/s1/run.json", sealed_record[:100])  # cut short: missing
     past = Past({("smoke", "p/e/m/s/s0"): 60.0}, {("smoke", "p/e/m/s/s0"): 1000})
-    found = forecast(runs, layout, past)
+    found = plan.forecast(runs, layout, past)
     assert (found.present, found.missing, found.unknown) == (1, 4, 1)
     assert (found.seconds, found.size) == (180.0, 3000)
-    nothing = forecast(runs, layout, Past({}, {}))
+    nothing = plan.forecast(runs, layout, Past({}, {}))
     assert (nothing.seconds, nothing.size, nothing.unknown) == (0.0, 0, 4)
 
 

@@ -1,13 +1,11 @@
 """Search spaces: what an architecture is, how many there are, what it costs and how it is built."""
 
-import difflib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.spaces.common import unknown
 
 if TYPE_CHECKING:
     import torch
@@ -87,40 +85,3 @@ def get(name: str) -> Space:
 
             return fairnas.SPACE
     raise unknown("search space", name, NAMES)
-
-
-@dataclass(frozen=True)
-class Task:
-    """What of an image set decides a network's size."""
-
-    classes: int
-    side: int
-
-
-def task(space: str, dataset: str, tasks: Mapping[str, Task]) -> Task:
-    """The task of one of a space's data sets."""
-    if dataset not in tasks:
-        raise unknown(f"dataset of {space}", dataset, list(tasks))
-    return tasks[dataset]
-
-
-def unknown(what: str, given: object, valid: Sequence[str]) -> HarnessError:
-    """The error for a name that does not exist: the nearest valid one, then all of them."""
-    near = difflib.get_close_matches(str(given), valid, n=1)
-    hint = f"did you mean {near[0]!r}? valid" if near else "valid"
-    return HarnessError(f"unknown {what} {given!r}: {hint} are {', '.join(valid)}")
-
-
-def draw(n: int, size: int, rng: np.random.Generator) -> list[int]:
-    """n distinct numbers below size, every sequence of n equally likely."""
-    if not 0 <= n <= size:
-        raise HarnessError(
-            f"cannot draw {n} distinct architectures from a space of {size}: ask for 0 to {size}"
-        )
-    if size <= 1_000_000:
-        return rng.choice(size, n, replace=False).tolist()
-    # Too many to permute: draw with repeats and keep the first of each, in the order drawn.
-    chosen: dict[int, None] = {}
-    while len(chosen) < n:
-        chosen.update(dict.fromkeys(rng.integers(size, size=n - len(chosen)).tolist()))
-    return list(chosen)

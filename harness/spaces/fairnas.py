@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import HarnessError
-from harness.spaces import Task, draw, task
+from harness.spaces.common import Task, draw, task
 
 if TYPE_CHECKING:
     import torch

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import HarnessError
-from harness.spaces import draw, unknown
+from harness.spaces.common import draw, unknown
 from harness.spaces.graph_hash import (
     CONV1X1,
     CONV3X3,

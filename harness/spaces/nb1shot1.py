@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.errors import HarnessError
-from harness.spaces import draw, nb101, unknown
+from harness.spaces import nb101
+from harness.spaces.common import draw, unknown
 from harness.spaces.graph_hash import (
     CONV1X1,
     CONV3X3,

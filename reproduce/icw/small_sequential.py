@@ -13,7 +13,8 @@ from torch import nn
 
 from harness.errors import HarnessError
 from harness.seeds import stream
-from harness.spaces import draw, fairnas_net
+from harness.spaces import fairnas_net
+from harness.spaces.common import draw
 from harness.spaces.fairnas import OPS, Cell, Op
 from harness.supernet.quick_depthwise_net import QuickDepthwise
 

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import chisquare
 
 from harness.errors import HarnessError
-from harness.spaces import Space, draw, get, unknown
+from harness.spaces import Space, get
+from harness.spaces.common import draw, unknown
 
 OURS = ("nb201", "darts", "fairnas")
 
