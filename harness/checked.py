@@ -7,6 +7,7 @@ from typing import Any
 
 from harness import cellfile, differences, judged, kept
 from harness.artefacts import Artefact
+from harness.carried import alike
 from harness.differences import Change
 from harness.errors import HarnessError
 from harness.fresh import require_fresh
@@ -195,7 +196,7 @@ class _One:
             self.told(f"{run['run']} has other {key} than when it was accepted")
             for run in self.noted["runs"]
             for key in asked
-            if run["run"] in records and key in run and records[run["run"]][key] != run[key]
+            if run["run"] in records and key in run and not _same(key, records[run["run"]][key], run[key])
         ]
 
     def otherwise(self) -> list[Change]:
@@ -207,6 +208,10 @@ class _One:
             if self.noted.get(key) != now:
                 return [self.told(what)]
         return []
+
+
+def _same(key: str, one: Any, other: Any) -> bool:
+    return alike(one) == alike(other) if key == "truths" else one == other
 
 
 def _processors(runs: Any) -> set[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.artefacts import Artefact
+from harness.carried import found_as
 from harness.code_id import code_id, drawing_id, has_code
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
@@ -30,8 +31,9 @@ def _data(spec: RunSpec) -> str:
     if isinstance(source, str):
         from harness.bench.catalogue import stamp
 
-        names = _asked_first(config.get("space")) if source == "best" else [source]
-        found += filter(None, map(stamp, names))
+        with found_as("packed"):
+            names = asked_first(config.get("space")) if source == "best" else [source]
+            found += filter(None, map(stamp, names))
     dataset = config.get("dataset")
     if isinstance(dataset, str) and not isinstance(config.get("source"), str):
         from harness.data.images import stamp as images
@@ -40,7 +42,7 @@ def _data(spec: RunSpec) -> str:
     return " ".join(found)
 
 
-def _asked_first(space: Any) -> list[str]:
+def asked_first(space: Any) -> list[str]:
     """The sources that can answer "best" for a space (or for any), nearest first.
 
     What is one file is whole and hides the sources behind it: fetching a registry's copy beside a compiled
