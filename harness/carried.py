@@ -28,7 +28,7 @@ SHA256 = {
     NB101: "ca1ac355270bdbbf9999bd2d28c1c0b79b1e9d666d2d4de4ee7da8260ce61a28",
 }
 
-# As a truth's identity tells them: hash of the files that a carried table answers from, and of the full files,
+# As a truth's identity tells them: the hash of what a carried table answers from, and that of the full files,
 # which give the same answers to the last bit. Those of nb101-table are of two files' names and hashes.
 NB101_ANSWERS = "de71587bb3c55235eb27ff85c5cff11c706e380c2b271775dcb60e122e8856e0"
 SAME = {
@@ -98,4 +98,6 @@ def is_carried(path: Path) -> bool:
 
 def alike(truths: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The truths of a record, those of a carried table told as those of the full files behind it."""
-    return [{**truth, "sha256": SAME.get(truth["sha256"], truth["sha256"])} for truth in truths]
+    return [
+        {**truth, "sha256": SAME.get(sha, sha)} if (sha := truth.get("sha256")) else truth for truth in truths
+    ]

@@ -179,7 +179,7 @@ def test_a_run_depends_on_the_truth_and_the_images_that_it_reads(tmp_path, monke
 
 
 @pytest.fixture
-def shelf(tmp_path, monkeypatch):
+def shelf(tmp_path, monkeypatch, nothing_carried):
     """Puts a file of a truth's source where it is looked for."""
     monkeypatch.setenv("NAS_DATA", str(tmp_path))
     monkeypatch.setenv("NAS_CACHE", str(tmp_path / "cache"))

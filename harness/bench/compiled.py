@@ -54,15 +54,13 @@ def _full(name: str) -> tuple[Source, Store]:
 
 def nb201(source: Source, store: Store) -> bytes:
     """The columns that nb201-table reads, each value in the fewest digits that give it back."""
+    names = [name.decode() for name in store.array("names").tolist()]
     held = {column.key: values for column, values in zip(source.columns, store.array("values"), strict=True)}
-    columns = {
-        "idx": range(source.cells),
-        "arch_str": [name.decode() for name in store.array("names").tolist()],
-    }
+    columns = {"idx": range(len(names)), "arch_str": names}
     for column, name in nb201_table._columns():
-        if name.removesuffix("_val_acc") == name:  # the mean of the seeds is computed when it is read
+        if not name.endswith("_val_acc"):  # the mean of the seeds is computed when it is read
             values = held.get(column.key) if _is_same(column.key, source) else None
-            columns[name] = [""] * source.cells if values is None else [_text(v) for v in values.tolist()]
+            columns[name] = [""] * len(names) if values is None else [_text(v) for v in values.tolist()]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows([list(columns), *zip(*columns.values(), strict=True)])
