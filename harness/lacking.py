@@ -14,7 +14,7 @@ def lines(runs: Iterable[RunSpec], layout: Layout) -> list[str]:
     with found_as("packed"):
         lacks = Counter(found for run in runs if not is_there(run, layout) for found in _lacks(run))
     return [
-        f"{name} is not here, and {count} of the missing runs ask{'s' * (count == 1)} it: {get}"
+        f"{name} is not here, asked by {count} of the missing runs: {get}"
         for (name, get), count in lacks.items()
     ]
 

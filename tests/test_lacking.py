@@ -14,9 +14,9 @@ def no_data(monkeypatch, tmp_path):
 
 
 def told(paper, scale, tmp_path):
-    runs = experiments.experiments_of(paper).runs(scale)
+    runs = experiments.paper(paper).runs(scale)
     lines = lacking.lines(runs, Layout(scale, tmp_path))
-    return {line.split(" is not here, and ")[0]: line for line in lines}
+    return {line.split(" is not here, asked by ")[0]: line for line in lines}
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,8 @@ def test_jobs_of_scale_smoke_bring_all_that_it_needs(tmp_path, paper):
 
 def test_a_line_says_how_many_runs_and_what_to_do(tmp_path):
     lines = told("sotl", "cpu", tmp_path)
-    assert lines["mnist"].startswith(
-        "mnist is not here, and 161 of the missing runs ask it: python -m harness"
-    )
-    assert "and 1 of the missing runs asks it: put the predictions" in lines["nb301-reference"]
+    assert lines["mnist"].startswith("mnist is not here, asked by 161 of the missing runs: python -m harness")
+    assert "asked by 2 of the missing runs: put the predictions" in lines["nb301-reference"]
     assert lines["nb301-reference"].endswith("(benchmarks/nb301/reference_500_cells.json below NAS_DATA)")
 
 
