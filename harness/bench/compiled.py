@@ -20,15 +20,15 @@ from harness.errors import HarnessError
 from harness.files import find_data, write_atomic
 
 # The compiled tables first, then the official archives; the last bits of these differ for some values.
-NB201 = {False: "nb201-table", True: "nb201-nats"}
-NB101 = {False: "nb101-table", True: "nb101-tfrecord"}
+COMPILED, OFFICIAL = ("nb201-table", "nb101-table"), ("nb201-nats", "nb101-tfrecord")
 
 
 def compile_into(folder: Path, official: bool = False) -> list[str]:
     """Write them below a folder, and say of each whether it is the one that the project carries."""
+    of_nb201, of_nb101 = OFFICIAL if official else COMPILED
     made: dict[str, Callable[[], bytes]] = {
-        carried.NB201: lambda: nb201(*_full(NB201[official])),
-        carried.NB101: lambda: nb101(*_full(NB101[official])),
+        carried.NB201: lambda: nb201(*_full(of_nb201)),
+        carried.NB101: lambda: nb101(*_full(of_nb101)),
     }
     if not official:
         made[carried.LAST_EPOCHS] = _last_epochs
@@ -45,7 +45,10 @@ def _full(name: str) -> tuple[Source, Store]:
     source = catalogue.named(name)
     found = catalogue.find(source)
     if found is None:
-        raise HarnessError(f"{name} is not here: {catalogue.missing(source)}")
+        raise HarnessError(
+            f"{name} is not here: put {' and '.join(source.files[0])} below a folder of NAS_DATA"
+            + ", or compile from the official archives (--official)" * (name not in OFFICIAL)
+        )
     store = catalogue.open_store(source, found[1])
     if store.meta.cells != source.cells:
         raise HarnessError(f"{name} has only {store.meta.cells} of {source.cells} cells here: get it whole")
