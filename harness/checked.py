@@ -8,6 +8,7 @@ from typing import Any
 
 from harness import cellfile, differences, judged, kept
 from harness.artefacts import Artefact
+from harness.carried import alike
 from harness.differences import Change
 from harness.errors import HarnessError
 from harness.fresh import require_fresh
@@ -197,7 +198,7 @@ class _One:
             self.told(f"{run['run']} has other {key} than when it was accepted")
             for run in self.noted["runs"]
             for key in asked
-            if run["run"] in records and key in run and records[run["run"]][key] != run[key]
+            if run["run"] in records and key in run and not _same(key, records[run["run"]][key], run[key])
         ]
 
     def otherwise(self) -> list[Change]:
@@ -216,3 +217,7 @@ def _alike(*both: Iterable[dict[str, Any]]) -> bool:
     then, now = ([run["machine"] for run in runs] for runs in both)
     named = [key for key in COMPUTES if all(key in machine for machine in [*then, *now])]
     return len({frozenset(tuple(each[key] for key in named) for each in side) for side in (then, now)}) == 1
+
+
+def _same(key: str, one: Any, other: Any) -> bool:
+    return alike(one) == alike(other) if key == "truths" else one == other

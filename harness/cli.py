@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-from harness import artefacts, cli_accepted, experiments, outcomes, plan, status
+from harness import artefacts, cli_accepted, experiments, lacking, outcomes, plan, status
 from harness.errors import INTERRUPTED, HarnessError
 from harness.files import refused, speak_plainly
 from harness.layout import SCALES, Layout
@@ -88,10 +88,14 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("action", choices=("list", "fetch", "verify"))
     sub.add_argument("names", nargs="*", metavar="set")
     sub.add_argument("--from", dest="ways", choices=("any", "publisher", "registry"), default="any")
-    sub = command("bench", _bench, "ground truths: list, convert, query", scale=False)
+    sub = command("bench", _bench, "ground truths: list, convert, compile, query", scale=False)
     actions = sub.add_subparsers(required=True, dest="action", metavar="action")
     actions.add_parser("list", help="every source, what it holds, where it is expected")
     actions.add_parser("convert", help="make a source's store anew").add_argument("source")
+    told = "make the tables that the project carries from the full files"
+    compiled = actions.add_parser("compile", help=told, description=told)
+    compiled.add_argument("folder", help="where they are written")
+    compiled.add_argument("--official", action="store_true", help="from the benchmarks' own archives")
     query = actions.add_parser("query", help="one truth and its identity")
     for word in ("space", "architecture", "dataset", "epochs", "split", "trials"):
         query.add_argument(word)
@@ -165,6 +169,8 @@ def _plan(options: argparse.Namespace) -> int:
         print(_plan_line(artefact.name, plan.forecast(runs, layout, known)))
     print(_plan_line("all of these", plan.forecast(every.values(), layout, known)))
     print("time and disk of what is missing, one run after the other; ? = nothing like it was ever run")
+    for line in lacking.lines(every.values(), layout):
+        print(line)
     return 0
 
 

@@ -42,11 +42,13 @@ def data_dirs() -> list[Path]:
 
 
 def find_data(relative: str) -> Path | None:
-    """The first of NAS_DATA's folders, then the cache, that holds this file."""
+    """In the first of NAS_DATA's folders, or the cache, that holds it; else what travels with the project."""
+    from harness import carried
+
     for folder in [*data_dirs(), cache_dir()]:
         if (folder / relative).exists():
             return folder / relative
-    return None
+    return carried.find(relative)
 
 
 def sha256_of(path: Path) -> str:

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from harness.artefacts import artefacts
+from harness.carried import alike
 from harness.errors import HarnessError
 from harness.execute import execute
 from harness.experiments import RunSpec, find_run
@@ -63,8 +64,8 @@ def differences(run: str, layout: Layout, root: Path = ROOT) -> list[str]:
         now = read_record(apart.run_folder(run))
         found = [
             f"{key} was {then[key]!r} and is {now[key]!r}"
-            for key in ("status", "truths")
-            if then[key] != now[key]
+            for key, same in (("status", str), ("truths", alike))
+            if same(then[key]) != same(now[key])
         ]
         timed = _timed(spec, root)
         found += _of_metrics(then["metrics"], now["metrics"], timed)

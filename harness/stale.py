@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from harness.carried import found_as
 from harness.code_id import code_id
 from harness.errors import HarnessError
 from harness.experiments import RunSpec
@@ -27,8 +28,9 @@ def _data(spec: RunSpec) -> str:
     if isinstance(source, str):
         from harness.bench.catalogue import stamp
 
-        names = _asked_first(config.get("space")) if source == "best" else [source]
-        found += filter(None, map(stamp, names))
+        with found_as("packed"):
+            names = asked_first(config.get("space")) if source == "best" else [source]
+            found += filter(None, map(stamp, names))
     dataset = config.get("dataset")
     if isinstance(dataset, str) and not isinstance(config.get("source"), str):
         from harness.data.images import stamp as images
@@ -37,7 +39,7 @@ def _data(spec: RunSpec) -> str:
     return " ".join(found)
 
 
-def _asked_first(space: Any) -> list[str]:
+def asked_first(space: Any) -> list[str]:
     """The sources that can answer "best" for a space (or for any), nearest first.
 
     What is one file is whole and hides the sources behind it: fetching a registry's copy beside a compiled

@@ -7,7 +7,7 @@ import pytest
 import tiny
 from sealed import edit_record
 
-from harness import replay
+from harness import carried, replay
 from harness.record import Run, read_record
 
 RUN = "mini/noise/strong/low/s1"
@@ -86,3 +86,19 @@ def test_the_command_is_red_where_a_run_comes_out_otherwise(tmp_path):
     (line,) = red.stderr.splitlines()
     assert line.startswith("changed: mini/noise/") and ": run again, metric mean was " in line
     assert "Look closer: python -m harness replay mini/noise/" in line
+
+
+def test_a_truth_of_a_carried_table_is_no_difference(layout, monkeypatch):
+    """In a clone without the full tables every record of theirs came out otherwise."""
+    full, table = ({"source": "nb201-table", "sha256": sha} for sha in ("ab" * 32, "cd" * 32))
+    edit_record(layout.run_folder(RUN), reseal=True, truths=[full])
+    real = replay.execute
+
+    def execute(spec, apart, **how):
+        real(spec, apart, **how)
+        edit_record(apart.run_folder(RUN), reseal=True, truths=[table])
+
+    monkeypatch.setattr(replay, "execute", execute)
+    assert differences(layout) == [f"truths was {[full]!r} and is {[table]!r}"]
+    monkeypatch.setitem(carried.SAME, table["sha256"], full["sha256"])
+    assert differences(layout) == []

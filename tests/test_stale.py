@@ -38,13 +38,13 @@ def test_a_run_depends_on_the_truth_and_the_images_that_it_reads(tmp_path, monke
     tiny.edit(root, "reproduce/mini/experiments.yaml", "{size: 30}", f"{{size: 30, {config}}}")
     monkeypatch.setattr(catalogue, "stamp", lambda name: f"truth of {name}")
     monkeypatch.setattr(images, "stamp", lambda name: f"images of {name}")
-    monkeypatch.setattr(stale, "_asked_first", lambda space: ["one", "another"])
+    monkeypatch.setattr(stale, "asked_first", lambda space: ["one", "another"])
     spec = find_run("mini/noise/strong/low/s0", "smoke", root)
     assert stale.inputs_of(spec) == f"threads=1 data={data}"
 
 
 @pytest.fixture
-def shelf(tmp_path, monkeypatch):
+def shelf(tmp_path, monkeypatch, nothing_carried):
     """Puts a file of a truth's source where it is looked for."""
     monkeypatch.setenv("NAS_DATA", str(tmp_path))
     monkeypatch.setenv("NAS_CACHE", str(tmp_path / "cache"))

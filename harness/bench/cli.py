@@ -9,17 +9,22 @@ from harness.bench import catalogue, wheel
 from harness.bench.identity import Trials, Truth
 from harness.bench.query import truth
 from harness.bench.store import find_store
+from harness.carried import found_as, is_carried
 from harness.errors import HarnessError
 
 
 def main(options: argparse.Namespace) -> int:
-    """`python -m harness bench list|convert|query`."""
+    """`python -m harness bench list|convert|compile|query`."""
     if options.action == "list":
         for row in list_sources():
             print(f"{row.name:14} {'here' if row.here else 'missing':8} store: {row.store:22} {row.holds}")
             print(f"{'':14} {row.spaces}; {f'at {row.expected}' if row.here else row.get}")
     elif options.action == "convert":
         print(convert(options.source))
+    elif options.action == "compile":
+        from harness.bench.compiled import compile_into
+
+        print("\n".join(compile_into(Path(options.folder), options.official)))
     else:
         arch, epochs, trials = map(_number, (options.architecture, options.epochs, options.trials))
         if not isinstance(epochs, int):
@@ -49,7 +54,8 @@ def list_sources() -> list[SourceRow]:
     """Every source: what it holds, where its file is expected, whether it is there and converted."""
     rows = []
     for source in catalogue.sources():
-        found = catalogue.find(source)
+        with found_as("as it is"):
+            found = catalogue.find(source)
         if source.convert is None:
             store = "not needed"
         elif found and (ready := find_store(source.name, found[1], catalogue.column_names(source))):
@@ -57,6 +63,8 @@ def list_sources() -> list[SourceRow]:
         else:
             store = "none"
         expected = " + ".join(found[0] if found else source.files[0])
+        if found and all(map(is_carried, found[1])):
+            expected = f"{expected}, carried by the project"
         rows.append(
             SourceRow(
                 source.name,

@@ -8,8 +8,8 @@ from harness.files import cache_dir
 
 
 @pytest.fixture
-def made(tmp_path, monkeypatch):
-    """An empty data folder and an empty cache, seen by find_data and cache_dir."""
+def made(tmp_path, monkeypatch, nothing_carried):
+    """An empty data folder and an empty cache, seen by find_data and cache_dir, and nothing else."""
     data = tmp_path / "data"
     data.mkdir()
     monkeypatch.setenv("NAS_DATA", str(data))

@@ -30,7 +30,7 @@ def written(tmp_path_factory):
 
 
 @pytest.fixture
-def table(written, monkeypatch):
+def table(written, monkeypatch, nothing_carried):
     path, cache = written
     monkeypatch.setenv("NAS_DATA", str(path.parents[2]))
     monkeypatch.setenv("NAS_CACHE", str(cache))

@@ -8,15 +8,17 @@ import sys
 import pytest
 import tiny
 from faulty.falsified import FALSIFIED
+from faulty.falsify import RANKING
 from faulty.spoilt import PLAIN, SPOILT
 from gold import NUMBERS, accepted, remake
 from sealed import edit_record
 
+from harness import carried
 from harness.check import compare
 from harness.errors import HarnessError
 from harness.files import ROOT
 from harness.layout import Layout
-from harness.record import refuse_broken
+from harness.record import read_record, refuse_broken
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +62,16 @@ def test_a_falsified_outcome_is_red(tree, falsified):
     change(tree)
     tiny.forget()
     require("\n".join(map(str, compare(tree, tree.root))), sentences)
+
+
+def test_a_truth_of_a_carried_table_is_that_of_the_full_files(tree, monkeypatch):
+    """Nothing that was accepted from the full table is called changed because a clone has the carried one."""
+    (truth,) = read_record(tree.run_folder(RANKING))["truths"]
+    edit_record(tree.run_folder(RANKING), reseal=True, truths=[{**truth, "sha256": "cd" * 32}])
+    remake(tree)
+    assert "has other truths than when it was accepted" in "\n".join(map(str, compare(tree, tree.root)))
+    monkeypatch.setitem(carried.SAME, "cd" * 32, truth["sha256"])
+    assert compare(tree, tree.root) == []
 
 
 def test_missing_run(tree):
