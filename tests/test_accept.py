@@ -46,7 +46,7 @@ def test_a_missing_file_is_named_with_the_command_that_makes_it(layout, suffix):
     with pytest.raises(HarnessError) as refused:
         accept(table(layout), layout, "it is right", layout.root)
     assert f"table_1{suffix}" in str(refused.value)
-    assert "`snakemake mini_table_1 --config scale=smoke`" in str(refused.value)
+    assert "`python -m harness make mini/table_1 --scale smoke`" in str(refused.value)
     assert not layout.published.exists()
 
 

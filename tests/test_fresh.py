@@ -60,9 +60,10 @@ def test_an_artefact_that_was_made_in_part(layout, monkeypatch):
 def test_an_artefact_that_was_made_in_part_of_the_same_yaml(layout, monkeypatch):
     """New cells beside old claims: the note of the whole one must not speak for them."""
     accepted(layout)
-    monkeypatch.setattr(render, "html_table", lambda *_args: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        tiny.make_all(layout.root)
+    with monkeypatch.context() as patched:
+        patched.setattr(render, "html_table", lambda *_args: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            tiny.make_all(layout.root)
     assert "was made before its YAML changed" in refusal(layout)
 
 
@@ -111,7 +112,7 @@ def test_an_edited_module_that_a_drawing_imports(tmp_path):
 def test_an_edited_module(layout):
     accepted(layout)
     module = next((layout.root / "reproduce" / "mini").glob("noise.py"))
-    module.write_text(module.read_text() + "\n\nMORE = 1\n")
+    module.write_text(module.read_text() + "\n\nConfig.more = 1\n")
     assert "its code has changed since" in refusal(layout)
     spec = artefacts.find("mini/table_1", layout.root).runs("smoke", layout.root)[0]
     assert not stale.is_there(spec, layout)
