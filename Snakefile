@@ -4,11 +4,12 @@ import sys
 
 from snakemake.utils import min_version
 
-from harness import campaign, planning, warm
-from harness.artefacts import artefacts, needed_runs
-from harness.errors import HarnessError
-from harness.experiments import paper_names
-from harness.layout import Layout
+from harness.base.errors import HarnessError
+from harness.base.layout import Layout
+from harness.campaign import campaign, remake
+from harness.cli import warm
+from harness.spec.artefacts import artefacts, needed_runs
+from harness.spec.experiments import paper_names
 
 min_version("9.27.0")
 
@@ -31,7 +32,7 @@ try:
     if workflow.exec_mode == workflow.exec_mode.DEFAULT and campaign.is_asked_for():
         # Before jobs are planned: a record that was cut short or edited must count as missing.
         campaign.hold(LAYOUT)
-        planning.set_back_the_future(LAYOUT)
+        remake.set_back_the_future(LAYOUT)
         campaign.set_broken_aside(list(RUNS.values()), LAYOUT)
 except HarnessError as error:
     sys.exit(f"snakemake: {error}")
@@ -62,7 +63,7 @@ DISPLAY = campaign.attach(list(RUNS.values()), LAYOUT, workflow.cores or 1, TARG
 
 
 onstart:
-    planning.refuse_touch(workflow.touch)
+    remake.refuse_touch(workflow.touch)
     if workflow.local_exec:
         warm.start(workflow.dag.needrun_jobs())
     DISPLAY.start(workflow.dag)

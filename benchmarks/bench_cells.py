@@ -16,13 +16,15 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from harness import artefacts, cells, make, rows
-from harness.experiments import RunSpec, all_runs
-from harness.layout import Layout
+from harness.base.layout import Layout
+from harness.make import make
 from harness.metrics import resampled
 from harness.metrics.ranking import kendall, spearman
-from harness.record import Run, write_record
-from harness.stats import DRAWS, Estimate, of_units
+from harness.numbers import cells, rows
+from harness.numbers.stats import DRAWS, Estimate, of_units
+from harness.runs.record import Run, write_record
+from harness.spec import artefacts
+from harness.spec.experiments import RunSpec, all_runs
 
 STEPS, ARCHITECTURES = 101, 100
 EXPERIMENTS = """\

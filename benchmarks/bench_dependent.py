@@ -23,7 +23,7 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from harness.allocator import keep_memory
+from harness.runs.allocator import keep_memory
 from harness.spaces import fairnas_net
 from harness.spaces.fairnas import CELLS, Cell
 from harness.supernet import dependent_nb201_net, sequential_net
@@ -32,7 +32,7 @@ from harness.supernet.nb201_net import Skeleton
 from harness.supernet.sampling import Draw, drawing
 from harness.supernet.sub_space import SubSpace
 from harness.supernet.training import Method, descend
-from harness.train import SGD, weight_optimiser
+from harness.training.optimisers import SGD, weight_optimiser
 
 KINDS = {
     "baseline": Dependence(),

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from harness.allocator import keep_memory
+from harness.runs.allocator import keep_memory
 from harness.supernet.quick_depthwise_net import QuickDepthwise
 from reproduce.icw.small_sequential import Space, Stage, standalone
 

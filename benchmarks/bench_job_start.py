@@ -15,7 +15,7 @@ from types import SimpleNamespace
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from harness import warm  # noqa: E402
+from harness.cli import warm  # noqa: E402
 
 JOBS = ("run icw/training_setup/training/subimagenet-supernet/s0", "run sotl/online_mlp/t2/mnist/s0")
 JOBS += ("make sotl/table_3_1", "make icw/figure_3", "verdicts ldn")

@@ -23,14 +23,14 @@ from torch.utils.flop_counter import FlopCounterMode
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from harness.allocator import keep_memory
-from harness.batches import Batches, Pixels
 from harness.data.transform import crop_flip
+from harness.runs.allocator import keep_memory
 from harness.spaces.nb201 import EDGES
 from harness.spaces.nb201_net import Reduction, operation
 from harness.supernet import nb201_net
 from harness.supernet.ranking import FineTune, Start, fine_tune
 from harness.supernet.training import Method, descend
+from harness.training.batches import Batches, Pixels
 
 BATCH, UPDATES = 64, 20
 

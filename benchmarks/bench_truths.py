@@ -18,10 +18,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from harness.base.errors import HarnessError
+from harness.base.files import ROOT
 from harness.bench import catalogue, curve, truth, truths
 from harness.bench.nats import FOLDER
-from harness.errors import HarnessError
-from harness.files import ROOT
 
 QUERY = "('nb201', {arch!r}, 'cifar10', 200, 'val', 'mean', source={source!r})"
 FRESH = """

@@ -22,7 +22,7 @@ from torch.nn.functional import cross_entropy, linear
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from harness.unrolled import Batch, Outer, State, Step, forward_mode, sgd, unrolled
+from harness.training.unrolled import Batch, Outer, State, Step, forward_mode, sgd, unrolled
 from reproduce.sotl import perceptron
 
 BATCH, PIXELS, CLASSES = 128, 784, 10

@@ -1,7 +1,7 @@
 """Which changed arithmetic between a run's record and its verdict the tests notice.
 
     python benchmarks/mutation.py                        every mutant of every module
-    python benchmarks/mutation.py stats expect           of these two
+    python benchmarks/mutation.py numbers/stats numbers/judge           of these two
     python benchmarks/mutation.py --sample 20 --seed 1   of each module so many, drawn with this seed
     python benchmarks/mutation.py --records --sample 10  also: what golden tests and kept records tell
 
@@ -37,18 +37,51 @@ import pytest  # noqa: E402
 from mutants import Mutant, mutants, put_in  # noqa: E402
 from trials import SECONDS, Trial, forked, of_kept, of_tests  # noqa: E402
 
-MODULES = ["metrics/ranking", "metrics/resampled", "metrics/consistency", "seeds", "tables", "rows", "joined"]
-MODULES += ["pairs", "reductions", "cells", "stats", "expect", "several", "claims", "judged", "rejudge"]
-MODULES += ["cellfile", "outcomes", "layout", "render", "make", "verdicts"]
+MODULES = [
+    "metrics/ranking",
+    "metrics/resampled",
+    "metrics/consistency",
+    "base/seeds",
+    "numbers/tables",
+    "numbers/rows",
+    "numbers/truth_column",
+]
+MODULES += [
+    "numbers/run_pairs",
+    "numbers/reductions",
+    "numbers/cells",
+    "numbers/stats",
+    "numbers/judge",
+    "spec/expand",
+    "numbers/claims",
+    "spec/fingerprint",
+    "accepted/rejudge",
+]
+MODULES += [
+    "numbers/cellfile",
+    "accepted/outcomes",
+    "base/layout",
+    "make/render",
+    "make/make",
+    "report/collect",
+]
 # Between no record and its verdict: what draws before a record, what rewords a claim, and what compares, of
 # which a record made again tells nothing. Of these the tests must notice mutants.
-BESIDE = ["seeds", "rejudge", "differences", "checked", "check"]
+BESIDE = [
+    "base/seeds",
+    "accepted/rejudge",
+    "accepted/differences",
+    "accepted/artefact_check",
+    "accepted/check",
+]
 MODULES += BESIDE[2:]
 # Those that start processes of their own would not see a mutant.
-TESTS = """golden metrics report test_stats.py test_expect.py test_claims.py test_cells.py test_tables.py
-    test_rows.py test_each.py test_joined.py test_pairs.py test_paired_claims.py test_boundaries.py
-    test_render.py test_slips.py test_cellfile.py test_outcomes.py test_rejudge.py test_published.py
-    test_artefacts.py test_record.py test_check.py faulty"""
+TESTS = """golden metrics report numbers/test_stats.py numbers/test_judge.py numbers/test_claims.py
+    numbers/test_cells.py numbers/test_tables.py numbers/test_rows.py spec/test_each.py
+    numbers/test_truth_column.py numbers/test_run_pairs.py numbers/test_paired_claims.py
+    numbers/test_boundaries.py make/test_render.py spec/test_slips.py numbers/test_cellfile.py
+    accepted/test_outcomes.py accepted/test_rejudge.py accepted/test_published.py spec/test_artefacts.py
+    runs/test_record.py accepted/test_check.py faulty"""
 STARTS = "test_the_command"
 SURVIVORS = Path(__file__).with_name("mutation_survivors.md")
 
@@ -175,7 +208,7 @@ def row(counts: list[int]) -> str:
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument(
-        "modules", nargs="*", metavar="module", default=MODULES, help="stats, metrics/ranking, …"
+        "modules", nargs="*", metavar="module", default=MODULES, help="numbers/stats, metrics/ranking, …"
     )
     words.add_argument("--sample", type=int, help="of each module so many")
     words.add_argument("--seed", type=int, default=0, help="which ones are drawn")

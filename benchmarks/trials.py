@@ -115,19 +115,21 @@ def of_kept(folder: Path, modules: Sequence[str]) -> list[Trial]:
 
     Its cells, claims and texts must follow from these records, which are laid out in `folder`.
     """
-    from harness import artefacts, checked, kept, reproduced
-    from harness.layout import SCALES, Layout
+    from harness.accepted import artefact_check, reproduced
+    from harness.base.layout import SCALES, Layout
+    from harness.runs import archives
+    from harness.spec import artefacts
 
     red: dict[str, Callable[[], Any]] = {"the pages in words": lambda: reproduced.outdated(ROOT)}
     for scale in SCALES:
         layout, apart = Layout(scale, ROOT), Layout(scale, ROOT, folder / scale)
         for path in sorted((layout.published / "records").glob("*.tar.xz")):
-            kept.lay_out_apart(path, apart)
+            archives.lay_out_apart(path, apart)
         for artefact in artefacts.artefacts(ROOT):
             runs = {run.id for run in artefact.runs(scale, ROOT)}
-            if runs and runs == kept.records(runs, apart).keys():
-                asked = artefact, layout, apart, ROOT, False, checked.Checked()
-                red[f"{artefact.name} at scale {scale}"] = lambda a=asked: checked.of_artefact(*a)
+            if runs and runs == archives.records(runs, apart).keys():
+                asked = artefact, layout, apart, ROOT, False, artefact_check.Checked()
+                red[f"{artefact.name} at scale {scale}"] = lambda a=asked: artefact_check.of_artefact(*a)
     found = forked(lambda: [calls(lambda w=work: bool(w()), modules) for work in red.values()], 10 * SECONDS)
     if isinstance(found, str):
         sys.exit(f"nothing is made of kept records: {found}")

@@ -5,14 +5,14 @@ import sys
 
 
 def main() -> None:
-    """In a process that is ready where a campaign has one (`harness.warm`), otherwise here."""
+    """In a process that is ready where a campaign has one (`harness.cli.warm`), otherwise here."""
     if "NAS_WARM" in os.environ:
-        from harness import warm
+        from harness.cli import warm
 
         code = warm.ask(sys.argv[1:])
         if code is not None:
             sys.exit(code)
-    from harness.cli import main as command
+    from harness.cli.commands import main as command
 
     command()
 

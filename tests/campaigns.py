@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import IO
 
-from harness.files import ROOT
+from harness.base.files import ROOT
 
 PARTS = ("harness", "reproduce", "tables", "figures", "config", "profiles")
 FILES = ("Snakefile", "environment.yml", "pyproject.toml")
@@ -47,7 +47,7 @@ def start(root: Path, *targets: str, cache: str = "", before=None, **changed: st
 
 
 def told(root: Path, *words: str, code: int = 0, before=None, **changed: str) -> str:
-    """What a short campaign says, which is as quick without the libraries of `harness.warm`."""
+    """What a short campaign says, which is as quick without the libraries of `harness.cli.warm`."""
     process = start(root, *words, before=before, **{"NAS_WARM": "off", **changed})
     said, _ = process.communicate(timeout=240)
     assert process.returncode == code, said

@@ -17,7 +17,7 @@ if "NAS_DATA" not in os.environ and (ROOT.parent / "shared" / "data").is_dir():
 @pytest.fixture
 def nothing_carried(tmp_path, monkeypatch):
     """The tables that travel with the project are not found: others are looked for, or none."""
-    monkeypatch.setattr("harness.carried.TABLES", tmp_path / "no tables")
+    monkeypatch.setattr("harness.bench.carried.TABLES", tmp_path / "no tables")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from harness.supernet.dependent import Dependence
 from harness.supernet.dependent_nb201_net import SuperNetwork
 from harness.supernet.nb201_net import Skeleton
 from harness.supernet.training import Method, descend
-from harness.train import SGD
+from harness.training.optimisers import SGD
 
 SMALL = Skeleton(channels=4, cells=2)
 ONE = Skeleton(channels=4, cells=1)  # cell per stage

@@ -10,7 +10,8 @@ import traceback
 import urllib.error
 import urllib.request
 
-from harness import campaign, cli
+from harness.campaign import campaign
+from harness.cli import commands
 
 COMMANDS = {
     "find": 1, "plan": 2, "status": 0, "run": 1, "check": 0, "accept": 2, "reword": 2, "records": 2,
@@ -73,7 +74,7 @@ def tried(line: list[str]) -> str:
     told = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace")  # as Python opens the two
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(told):
-            cli.main(line)
+            commands.main(line)
     except SystemExit as end:
         if isinstance(end.code, str):
             good = end.code.startswith("harness: ") and "\n" not in end.code.strip()

@@ -6,10 +6,11 @@ from pathlib import Path
 import tiny
 from sealed import seal
 
-from harness import artefacts, verdicts
-from harness.accept import accept
-from harness.layout import Layout
-from harness.make import make
+from harness.accepted.accept import accept
+from harness.base.layout import Layout
+from harness.make.make import make
+from harness.report import collect
+from harness.spec import artefacts
 
 PROJECT = Path(__file__).parent / "golden" / "project"
 EXPECTED = Path(__file__).parent / "golden" / "expected"
@@ -79,7 +80,7 @@ def build(folder: Path) -> Layout:
     """Rows, cells, renderings and verdicts of the checked-in records, made below `folder`."""
     layout = Layout("smoke", shutil.copytree(PROJECT, folder / "project"))
     remake(layout)
-    verdicts.write("gold", layout, layout.root)
+    collect.write("gold", layout, layout.root)
     return layout
 
 

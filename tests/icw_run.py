@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness import asked
-from harness.experiments import RunSpec
-from harness.record import Run
-from harness.settings import build
+from harness.base.settings import build
+from harness.runs import ground_truth
+from harness.runs.record import Run
 from harness.spaces.nb201 import SPACE
+from harness.spec.experiments import RunSpec
 from reproduce.icw import candidates, supernet_predictions
 
 TINY = {
@@ -57,7 +57,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
         values = 90 + SPACE.params_of(archs, "cifar10") / 1e6
         return SimpleNamespace(values=values, identity={"source": source})
 
-    monkeypatch.setattr(asked, "truths", truths)
+    monkeypatch.setattr(ground_truth, "truths", truths)
 
 
 def a_run(folder: Path, seed: int = 0, **changed: object) -> tuple[Run, supernet_predictions.Config]:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from harness.experiments import RunSpec
-from harness.record import Run
-from harness.settings import build as build_config
+from harness.base.settings import build as build_config
+from harness.runs.record import Run
+from harness.spec.experiments import RunSpec
 from reproduce.ldn import images
 
 TINY = {

@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from harness.unrolled import Batch, State
+from harness.training.unrolled import Batch, State
 
 
 def loss(state: State, batch: Batch) -> torch.Tensor:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.experiments import find_run
-from harness.files import sha256_of
-from harness.layout import Layout
-from harness.record import FORMAT, digest
+from harness.base.files import sha256_of
+from harness.base.layout import Layout
+from harness.runs.record import FORMAT, digest
+from harness.spec.experiments import find_run
 
 Tables = Mapping[str, Mapping[str, Sequence[Any]]]
 

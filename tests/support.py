@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from scipy.stats import binomtest
 
-from harness.expect import Measured
+from harness.numbers.judge import Measured
 
 
 def real_data(relative: str) -> Path:
     """The path of a real data file, or a skip that says how to provide it."""
-    from harness.files import find_data
+    from harness.base.files import find_data
 
     path = find_data(relative)
     if path is None:

@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 import tiny
 
-from harness import artefacts, campaign, cli
-from harness.accept import accept
-from harness.check import compare
-from harness.errors import HarnessError
-from harness.files import ROOT, refused, write_atomic
-from harness.layout import Layout
+from harness.accepted.accept import accept
+from harness.accepted.check import compare
+from harness.base.errors import HarnessError
+from harness.base.files import ROOT, refused, write_atomic
+from harness.base.layout import Layout
+from harness.campaign import campaign
+from harness.cli import commands
+from harness.spec import artefacts
 
 RUN = "mini/noise/strong/low/s0"
 REASON = "numbers as expected"
@@ -125,9 +127,9 @@ def test_a_campaign_that_may_not_set_a_broken_record_aside(tmp_path, monkeypatch
 HOLDER = """
 import sys
 from pathlib import Path
-from harness.campaign import hold
-from harness.errors import HarnessError
-from harness.layout import Layout
+from harness.campaign.campaign import hold
+from harness.base.errors import HarnessError
+from harness.base.layout import Layout
 try:
     hold(Layout("smoke", Path(sys.argv[1])))
 except HarnessError as error:
@@ -163,10 +165,10 @@ def test_the_sentence_names_the_file_and_not_its_temporary_one(tmp_path, monkeyp
 def test_numpy_that_cannot_write_all_of_an_array_is_one_sentence(tmp_path):
     """Its error has neither a number nor a file: once a full disk of the cache ended in its traceback."""
     code = f"""
-import numpy, harness.cli
+import numpy, harness.cli.commands
 def write(_): numpy.save({str(tmp_path / "a.npy")!r}, numpy.zeros(10**6))
-harness.cli._plan = write
-harness.cli.main(["plan"])"""
+harness.cli.commands._plan = write
+harness.cli.commands.main(["plan"])"""
     command, env = [sys.executable, "-c", code], os.environ | {"NAS_CACHE": str(tmp_path)}
     done = subprocess.run(
         command, cwd=ROOT, env=env, preexec_fn=small_files_only, capture_output=True, text=True
@@ -179,9 +181,9 @@ def test_an_error_that_is_no_disks_is_not_dressed_up(monkeypatch):
     def lost(_options) -> None:
         raise FileNotFoundError(errno.ENOENT, "No such file", "rows.csv")
 
-    monkeypatch.setattr(cli, "_plan", lost)
+    monkeypatch.setattr(commands, "_plan", lost)
     with pytest.raises(FileNotFoundError):
-        cli.main(["plan"])
+        commands.main(["plan"])
 
 
 def test_accepting_on_a_full_disk_keeps_what_was_accepted(tmp_path, monkeypatch):

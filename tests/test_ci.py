@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.files import ROOT
-from harness.layout import Layout
+from harness.base.files import ROOT
+from harness.base.layout import Layout
 
 WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
 

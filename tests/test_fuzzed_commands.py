@@ -13,8 +13,9 @@ import fuzzed_commands
 import pytest
 import tiny
 
-from harness import artefacts, kept
-from harness.accept import accept
+from harness.accepted.accept import accept
+from harness.runs import archives
+from harness.spec import artefacts
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def root(tmp_path_factory):
     tiny.run_all(root)
     layout = tiny.make_all(root)
     accept(artefacts.find("mini/table_1", root), layout, "as the first campaign made it", root)
-    kept.keep("mini", layout, root)
+    archives.keep("mini", layout, root)
     shutil.copy(fuzzed_commands.__file__, root)
     yield root
     tiny.forget()
@@ -48,7 +49,7 @@ def test_every_command_line_ends_in_a_sentence(root):
 
 def test_what_the_fuzzing_sees(root):
     """A command that fails as none may is told with its words."""
-    broken = root / "harness" / "status.py"
+    broken = root / "harness" / "campaign/status.py"
     whole = broken.read_text()
     broken.write_text(whole + "\n\ndef read(*_):\n    return {}['lost']\n")
     told = fuzzed(root, "100", "7")

@@ -15,13 +15,14 @@ import pytest
 import tiny
 from mutations import mutated
 
-from harness import artefacts, experiments, verdicts
-from harness.check import compare
-from harness.errors import HarnessError
-from harness.files import ROOT
-from harness.layout import SCALES
-from harness.make import make
-from harness.settings import build
+from harness.accepted.check import compare
+from harness.base.errors import HarnessError
+from harness.base.files import ROOT
+from harness.base.layout import SCALES
+from harness.base.settings import build
+from harness.make.make import make
+from harness.report import collect
+from harness.spec import artefacts, experiments
 
 CASES = int(os.environ.get("CASES", "0"))
 
@@ -129,7 +130,7 @@ def test_what_loads_is_made_or_refused(tmp_path):
             continue
         try:
             make(artefact, layout, root)
-            verdicts.write("gold", layout, root)
+            collect.write("gold", layout, root)
             with pytest.raises(HarnessError, match="nothing was ever accepted"):
                 compare(layout, root)
             outcomes["made"] += 1

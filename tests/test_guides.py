@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 import tiny
 
-from harness import artefacts, cli
-from harness.experiments import paper_names
-from harness.files import ROOT
-from harness.settings import build
+from harness.base.files import ROOT
+from harness.base.settings import build
+from harness.cli import commands
+from harness.spec import artefacts
+from harness.spec.experiments import paper_names
 
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 COMMANDS = [ROOT / "README.md", *GUIDES]
@@ -102,8 +103,8 @@ def test_every_command_that_is_told_exists(page):
         words = shlex.split(re.split(r"  +", told)[0])
         words = [f"{paper_names()[-1]}/table_1" if re.search(r"[<…]", word) else word for word in words]
         if words[1:]:
-            cli._parser().parse_args(words)
+            commands._parser().parse_args(words)
         else:  # a command's name alone
             with pytest.raises(SystemExit) as left:
-                cli._parser().parse_args([*words, "--help"])
+                commands._parser().parse_args([*words, "--help"])
             assert left.value.code == 0, words

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 import tiny
 
-from harness import artefacts, experiments, report, verdicts
-from harness.errors import HarnessError
-from harness.make import make
+from harness import report
+from harness.base.errors import HarnessError
+from harness.make.make import make
+from harness.report import collect
+from harness.spec import artefacts, experiments
 
 TABLE, EXPERIMENTS = tiny.FILES["TABLE"], tiny.FILES["EXPERIMENTS"]
 MANY = "{" + ", ".join(f"w{i}: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]" for i in range(12)) + "}"
@@ -156,7 +158,7 @@ def ran(tmp_path_factory):
 def pages(layout) -> tuple[Page, dict[str, str]]:
     root = layout.root
     make(artefacts.load(root / TABLE, root), layout, root)
-    verdicts.write("mini", layout, root)
+    collect.write("mini", layout, root)
     report.build(layout.results, layout.report)
     page = Page()
     page.feed(layout.report.read_text(encoding="utf-8"))

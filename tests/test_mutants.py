@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from harness.files import ROOT
+from harness.base.files import ROOT
 
 BENCHMARKS = ROOT / "benchmarks"
 SOURCE = '''

@@ -12,9 +12,9 @@ import tiny
 from campaigns import records, told
 from test_bad_luck import as_anybody
 
-from harness.accept import accept
-from harness.artefacts import find
-from harness.layout import Layout
+from harness.accepted.accept import accept
+from harness.base.layout import Layout
+from harness.spec.artefacts import find
 
 SMALL = tiny.EXPERIMENTS.replace("seeds: [0, 1, 2]", "seeds: [0]")
 TITLE = ("tables/mini/table_1.yaml", "title: Means", "title: Mïttel")

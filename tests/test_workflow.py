@@ -14,11 +14,13 @@ import pytest
 import tiny
 from sealed import edit_record
 
-from harness import artefacts, kept, ledger
-from harness.accept import accept
-from harness.code_id import code_id
-from harness.errors import INTERRUPTED
-from harness.layout import Layout
+from harness.accepted.accept import accept
+from harness.base.errors import INTERRUPTED
+from harness.base.layout import Layout
+from harness.code import ledger
+from harness.code.code_id import code_id
+from harness.runs import archives
+from harness.spec import artefacts
 
 SMALL = tiny.EXPERIMENTS.replace("seeds: [0, 1, 2]", "seeds: [0]")
 HIGH, LOW = (
@@ -231,7 +233,7 @@ def test_kept_records_are_not_run_again_where_older_code_was_run_before(whole, t
     layout = Layout("smoke", root)
     shutil.rmtree(layout.results / "runs")
     tiny.run_all(root)
-    kept.keep("mini", layout, root)
+    archives.keep("mini", layout, root)
     shutil.rmtree(layout.results / "runs")
     # As a user does, without this environment's commands on the path: the command's own lock, and files that
     # Snakemake had noted nothing of, each once made it fail.

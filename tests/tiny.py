@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import reproduce
-from harness import artefacts, code_id, definitions, experiments, syntax
-from harness.execute import execute
-from harness.files import ROOT
-from harness.layout import Layout
-from harness.make import make
+from harness.base.files import ROOT
+from harness.base.layout import Layout
+from harness.code import code_id, definitions, syntax
+from harness.make.make import make
+from harness.runs.execute import execute
+from harness.spec import artefacts, experiments
 
 EXPERIMENTS = """\
 paper: mini
@@ -41,7 +42,7 @@ MODULE = '''\
 
 from dataclasses import dataclass
 
-from harness.record import Run
+from harness.runs.record import Run
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLUE, GREEN, RULE, VERMILION, WIDE, not_run
-from harness.figstyle_pruning import WORDS
+from harness.drawing.pruning import WORDS
+from harness.drawing.style import BLUE, GREEN, RULE, VERMILION, WIDE, not_run
 
 METHODS = ("baseline", "bias1", "split400", "split500")
 PAIRS = {("0", "1"): BLUE, ("0", "2"): VERMILION, ("1", "2"): GREEN}

@@ -3,8 +3,8 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLUMN
-from harness.figstyle_pruning import curves, remaining
+from harness.drawing.pruning import curves, remaining
+from harness.drawing.style import COLUMN
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:

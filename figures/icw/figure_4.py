@@ -3,8 +3,8 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import WIDE
-from harness.figstyle_pruning import grid, remaining
+from harness.drawing.pruning import grid, remaining
+from harness.drawing.style import WIDE
 
 SPACES = {"full": "all operations", "no-zero": "no Zero", "only-conv": "only convolutions"}
 BIAS = ("baseline", "bias1", "bias2", "bias3")

@@ -5,7 +5,7 @@ import seaborn
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLUE, GREY, ORANGE, RULE, WIDE
+from harness.drawing.style import BLUE, GREY, ORANGE, RULE, WIDE
 
 PANELS = (("training", "training: (1) and (1+2)"), ("test", "test: (1) and (1+2)"))
 METRICS = ("KT", "PCC", "SCC")

@@ -3,8 +3,8 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import WIDE
-from harness.figstyle_pruning import grid, note_reliability, remaining
+from harness.drawing.pruning import grid, note_reliability, remaining
+from harness.drawing.style import WIDE
 
 NORMS = {"adjusted": "statistics adjusted", "reset": "statistics reset"}
 METHODS = ("weak300", "weak600", "weak900", "strong150", "strong600")

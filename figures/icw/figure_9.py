@@ -3,8 +3,8 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLUMN
-from harness.figstyle_pruning import grid, note_reliability, remaining
+from harness.drawing.pruning import grid, note_reliability, remaining
+from harness.drawing.style import COLUMN
 
 METHODS = ("baseline", "bias1", "split400", "split500")
 

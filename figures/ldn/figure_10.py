@@ -6,7 +6,7 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from harness.figstyle import COLOURS, GREY, WIDE, not_run
+from harness.drawing.style import COLOURS, GREY, WIDE, not_run
 
 SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
 SERIES = ("DDN", "LDN-95", "LDN-full")

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLACK, BLUE, GREY, ORANGE, WIDE, not_run
+from harness.drawing.style import BLACK, BLUE, GREY, ORANGE, WIDE, not_run
 
 SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
 SERIES = {  # column → label, colour, style

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLACK, COLOURS, RULE, WIDE, band
+from harness.drawing.style import BLACK, COLOURS, RULE, WIDE, band
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:

@@ -3,8 +3,8 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import WIDE
-from harness.figstyle_maps import draw_grid
+from harness.drawing.maps import draw_grid
+from harness.drawing.style import WIDE
 
 DEPTHS = (0, 1, 2, 3, 5, 7, 10, 12, 15, 20)
 

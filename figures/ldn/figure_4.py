@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLOURS, GREY, WIDE, not_run
+from harness.drawing.style import COLOURS, GREY, WIDE, not_run
 
 SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
 

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from harness.figstyle import COLOURS, COLUMN, band
+from harness.drawing.style import COLOURS, COLUMN, band
 
 WIDTHS = [5, 10, 20, 50, 100, 200, 500, 1000]  # that have a label
 

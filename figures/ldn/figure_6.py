@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from harness.figstyle import COLOURS, WIDE, band
+from harness.drawing.style import COLOURS, WIDE, band
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
-from harness.figstyle import COLOURS, WIDE, interval
+from harness.drawing.style import COLOURS, WIDE, interval
 
 LENGTHS = ("T = 2", "T = 10", "T = 50", "T = 150", "T = 250")
 PANELS = {"a": "a) perceptron", "b": "b) VGG (below scale paper, a reduced one)"}

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, WIDE, interval
+from harness.drawing.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, WIDE, interval
 
 DEGREES = {"0": VERMILION, "1": ORANGE, "3": BLACK, "5": SKY, "11": BLUE, "21": PURPLE}
 VARIANTS = {

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLACK, BLUE, RULE, VERMILION, WIDE, interval
+from harness.drawing.style import BLACK, BLUE, RULE, VERMILION, WIDE, interval
 
 PANELS = {
     "code": "code: author's settings, stored earlier",

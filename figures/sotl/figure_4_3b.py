@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLOURS, RULE, WIDE, interval
+from harness.drawing.style import COLOURS, RULE, WIDE, interval
 
 SEARCHES = ("T = 2", "T = 5", "T = 10", "T = 25", "T = 50", "T = 2, validation")
 PANELS = {

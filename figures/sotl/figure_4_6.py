@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLOURS, WIDE, band, not_run
+from harness.drawing.style import COLOURS, WIDE, band, not_run
 
 ESTIMATORS = ("SoTL", "TLMini", "ValAcc", "ValAccMini")
 ALGORITHMS = ("SPOS", "FairNAS", "MultiPath", "Reptile", "Metaprox")

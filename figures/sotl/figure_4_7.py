@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLOURS, WIDE, band, not_run
+from harness.drawing.style import COLOURS, WIDE, band, not_run
 
 SERIES = ("lr 0.01", "lr 0.001", "batch 128", "batch 256")
 LABELS = {"correlation": "Spearman correlation", "top 10": "true accuracy (%) of the top 5 %"}

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.figstyle import COLOURS, COLUMN, WIDE, band, not_run
+from harness.drawing.style import COLOURS, COLUMN, WIDE, band, not_run
 
 SETS = {"imagenet16-120": "ImageNet16-120", "cifar10": "CIFAR-10"}
 LABELS = (

@@ -3,8 +3,8 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import WIDE
-from harness.figstyle_curves import estimators
+from harness.drawing.curves import estimators
+from harness.drawing.style import WIDE
 
 NAMES = ("SoTL", "SoG", "SoGN", "SoGN, L1", "Params")
 PANELS = {

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from harness import spaces
+from harness.base.errors import HarnessError
 from harness.bench import catalogue
 from harness.bench.identity import Key, Source
 from harness.bench.store import Store
-from harness.errors import HarnessError
 
 
 def choose(space: str, key: Key, wanted: str) -> tuple[Source, list[str], list[Path], Store | None]:

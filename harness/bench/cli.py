@@ -5,12 +5,12 @@ from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 
+from harness.base.errors import HarnessError
 from harness.bench import catalogue, wheel
+from harness.bench.carried import found_as, is_carried
 from harness.bench.identity import Trials, Truth
 from harness.bench.query import truth
 from harness.bench.store import find_store
-from harness.carried import found_as, is_carried
-from harness.errors import HarnessError
 
 
 def main(options: argparse.Namespace) -> int:

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from harness import carried
-from harness.bench import catalogue, nb101_packed, nb201_table
+from harness.base.errors import HarnessError
+from harness.base.files import find_data, write_atomic
+from harness.bench import carried, catalogue, nb101_packed, nb201_table
 from harness.bench.identity import Key, Source
 from harness.bench.store import Store
-from harness.errors import HarnessError
-from harness.files import find_data, write_atomic
 
 # The compiled tables first, then the official archives; the last bits of these differ for some values.
 COMPILED, OFFICIAL = ("nb201-table", "nb101-table"), ("nb201-nats", "nb101-tfrecord")

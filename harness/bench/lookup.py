@@ -8,9 +8,9 @@ from typing import NoReturn
 
 import numpy as np
 
+from harness.base.errors import HarnessError
 from harness.bench.identity import Source
 from harness.bench.store import Store
-from harness.errors import HarnessError
 
 HEX = frozenset("0123456789abcdef")
 Architectures = str | int | Sequence[str] | Sequence[int] | np.ndarray

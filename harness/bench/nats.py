@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.base.errors import HarnessError
+from harness.base.safe_pickle import load_plain
 from harness.bench.identity import QUANTITIES, Column, Key, Say, Source, Table, accuracies
 from harness.bench.nb201_table import CELLS, DATASETS, run_of, seconds_policy, seed
 from harness.bench.store import Store, records
-from harness.errors import HarnessError
-from harness.safe_pickle import load_plain
 
 if TYPE_CHECKING:
     from nats_bench import ArchResults

@@ -13,10 +13,10 @@ from hashlib import md5
 
 import numpy as np
 
+from harness.base.errors import HarnessError
 from harness.bench.identity import Key
 from harness.bench.nb101_table import METRICS
 from harness.bench.nb101_tfrecord import EPOCHS, REPEATS
-from harness.errors import HarnessError
 from harness.spaces.graph_hash import CONV3X3, all_fingerprints, cells
 
 KEY = Key("accuracy", "cifar10", 108, "test", "mean")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.base.errors import HarnessError
 from harness.bench.identity import Column, Key, Say, Source, Table, accuracies
 from harness.bench.nb101_tfrecord import CELLS, EPOCHS, REPEATS, SPACES, WHERE
-from harness.errors import HarnessError
 
 METRICS = ("final_validation_accuracy", "final_test_accuracy", "final_training_time")
 ONE = "one of the three repeats, which one is not recorded and differs from cell to cell"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.base.errors import HarnessError
 from harness.bench import tfrecord
 from harness.bench.identity import Column, Key, Say, Source, Table, accuracies
-from harness.errors import HarnessError
 
 SPACES = ("nb101", "nb1shot1-1", "nb1shot1-2", "nb1shot1-3")
 CELLS = 423_624

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.base.errors import HarnessError
 from harness.bench.identity import Column, Key, Say, Source, Table
-from harness.errors import HarnessError
 
 CELLS = 15_625
 DATASETS = {"cifar10": "cifar10", "cifar100": "cifar100", "imagenet16-120": "ImageNet16-120"}

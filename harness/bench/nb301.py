@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from harness.base.errors import HarnessError
+from harness.base.files import find_data, sha256_of
 from harness.bench.identity import Column, Key, Source
 from harness.bench.store import hash_of
-from harness.errors import HarnessError
-from harness.files import find_data, sha256_of
 from harness.spaces.darts import Genotype, canonical, from_pairs, parse
 
 PREFIX = "NetworkSelectorDatasetInfo_COLON_darts_COLON_"

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from harness import spaces
+from harness.base.errors import HarnessError
 from harness.bench import catalogue, nats, nb301
 from harness.bench.choose import choose, elsewhere
 from harness.bench.identity import (
@@ -21,7 +22,6 @@ from harness.bench.identity import (
     Truths,
 )
 from harness.bench.lookup import Architectures, as_list, name_of, rows_of
-from harness.errors import HarnessError
 
 
 def truth(

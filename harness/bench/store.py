@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.errors import HarnessError
-from harness.files import cache_dir, sha256_of, write_atomic
+from harness.base.errors import HarnessError
+from harness.base.files import cache_dir, sha256_of, write_atomic
 
 CONVERTER = 2  # raise it when a converter changes what it writes: older stores are then rebuilt
 

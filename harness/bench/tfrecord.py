@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 
 BATCH = 4096
 

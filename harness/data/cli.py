@@ -5,10 +5,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
+from harness.base.errors import HarnessError
 from harness.data import manage
 from harness.data.download import Progress
 from harness.data.sources import all_sources, megabytes, source
-from harness.errors import HarnessError
 
 HEAD = ("set", "state", "whole set", "published", "size", "where, or how to get it")
 PUBLISHED = {"by size": "yes, by size", "no": "no", "unknown": "not known"}

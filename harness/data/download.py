@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import HarnessError
-from harness.files import sha256_of
+from harness.base.errors import HarnessError
+from harness.base.files import sha256_of
 
 BLOCK = 1 << 20
 ATTEMPTS = 4  # each continues where the last one broke off

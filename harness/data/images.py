@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.base.errors import HarnessError
+from harness.base.files import cache_dir, data_dirs
 from harness.data import readers
 from harness.data.sources import SPLITS, File, Layout, Source, all_sources, source
 from harness.data.splits import split as named_split
-from harness.errors import HarnessError
-from harness.files import cache_dir, data_dirs
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.base.errors import HarnessError
+from harness.base.files import cache_dir, write_atomic
 from harness.data import registry
 from harness.data.download import Progress, download
 from harness.data.images import Card, Place, is_file, load, locate, place_of
 from harness.data.sources import SPLITS, Download, Package, Source, all_sources, source
-from harness.errors import HarnessError
-from harness.files import cache_dir, write_atomic
 
 WAYS = ("publisher", "registry")
 

@@ -6,8 +6,8 @@ import zlib
 
 import numpy as np
 
-from harness.errors import HarnessError
-from harness.safe_pickle import load_plain
+from harness.base.errors import HarnessError
+from harness.base.safe_pickle import load_plain
 
 Pair = tuple[np.ndarray, np.ndarray]
 CHANNELS, SIDE = 3, 32

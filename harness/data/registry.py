@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.base.errors import HarnessError
 from harness.data import readers
 from harness.data.download import mismatch
 from harness.data.sources import Package, Source
-from harness.errors import HarnessError
 
 TIMEOUT = 1800
 # Wheels only and no install scripts: a source package or a hook would be code.

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from harness import yamlfile
-from harness.errors import HarnessError
+from harness.base import yamlfile
+from harness.base.errors import HarnessError
 
 CARDS = Path(__file__).with_name("sources.yaml")
 SPLITS = ("train", "test")

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from harness import yamlfile
-from harness.errors import HarnessError
-from harness.files import find_data, write_atomic
+from harness.base import yamlfile
+from harness.base.errors import HarnessError
+from harness.base.files import find_data, write_atomic
 
 RULES = Path(__file__).with_name("splits.yaml")
 PARTS = ("train", "val", "test")

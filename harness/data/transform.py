@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 
 
 def crop_flip(x: np.ndarray, rng: np.random.Generator, *, pad: int = 4, flip: bool = True) -> np.ndarray:

@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from harness.files import write_atomic
+from harness.base.files import write_atomic
 from harness.report.data import embed
 from harness.report.page import contents, header, legend, overview, sections, verdict_buttons
 from harness.report.read import read

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.report.read import Artefact
 
 _SVG_LIMIT = 60_000  # bytes; a larger one gives way to pixels, so that the page stays light

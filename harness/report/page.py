@@ -6,7 +6,7 @@ from html import escape
 from itertools import chain
 from pathlib import Path
 
-from harness.marks import HOLDS, JUDGED
+from harness.numbers.verdict_words import HOLDS, JUDGED
 from harness.report.artefact import section
 from harness.report.data import cells
 from harness.report.read import Artefact, Paper

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.report.verdicts import BY_WORD
 
 Number = int | float | None

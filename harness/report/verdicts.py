@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from harness.marks import MARKS
+from harness.numbers.verdict_words import MARKS
 
 
 @dataclass(frozen=True)

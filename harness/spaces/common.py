@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 
 
 @dataclass(frozen=True)

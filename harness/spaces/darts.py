@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces.common import Task, draw, task, unknown
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from itertools import permutations
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 
 INPUT, OUTPUT, CONV3X3, CONV1X1, MAXPOOL3X3, NO_VERTEX = 0, 1, 2, 3, 4, 255
 OPS = ("conv3x3-bn-relu", "conv1x1-bn-relu", "maxpool3x3")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces.common import draw, unknown
 from harness.spaces.graph_hash import (
     CONV1X1,

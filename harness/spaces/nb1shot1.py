@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces import nb101
 from harness.spaces.common import draw, unknown
 from harness.spaces.graph_hash import (

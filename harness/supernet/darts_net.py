@@ -11,7 +11,7 @@ from operator import add
 import numpy as np
 from torch import Tensor, nn
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces.darts import OPS, SPACE, Edge, Genotype, parse
 from harness.spaces.darts_net import Beside, Place, head, operation, places, stem
 from harness.supernet.depthwise_net import Depthwise

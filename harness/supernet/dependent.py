@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.supernet.additional import Bias, Gates, Positions
 from harness.supernet.copies import Copies
 

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces.graph_hash import OPS
 from harness.spaces.nb1shot1 import space
 from harness.spaces.nb101_net import conv_bn_relu, norm, operation

@@ -8,7 +8,7 @@ from operator import add
 import numpy as np
 from torch import Tensor, nn
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces.nb201 import EDGES, OPS, digits
 from harness.spaces.nb201_net import Reduction, operation
 from harness.supernet.quick_pool_net import MeanPool, QuickPool

@@ -5,7 +5,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 
 Path = tuple[Any, ...]  # one choice per searched cell; what a choice is, the space's module says
 Draw = Callable[[np.random.Generator], list[Path]]

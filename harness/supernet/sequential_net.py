@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor, nn
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.supernet.dependent import Dependence, Dependent
 
 Path = tuple[tuple[int, ...]]  # one "cell", whose choice are the operations of all layers

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces import nb201
 
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from harness import seeds
-from harness.asked import Asked
-from harness.batches import Batches
+from harness.base import seeds
 from harness.data import load, split
-from harness.record import Run
+from harness.runs.ground_truth import Asked
+from harness.runs.record import Run
 from harness.spaces import nb201
 from harness.supernet.sub_space import SubSpace
+from harness.training.batches import Batches
 from reproduce.icw import image_sets, small_sequential
 from reproduce.icw.pruning import SUB_SPACES
 from reproduce.icw.supernets import Training

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from harness.batches import Batches
-from harness.checkpoint import Checkpoint
-from harness.record import Run
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
 from harness.supernet.ranking import accuracy
 from harness.supernet.sampling import Path
+from harness.training.batches import Batches
 
 Mode = Literal["adjusted", "augmented", "none", "reset"]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.batches import Batches, Pixels
+from harness.base.errors import HarnessError
 from harness.data import Images as ImageSet
 from harness.data import load
 from harness.data.transform import shrink
-from harness.errors import HarnessError
-from harness.record import Run
+from harness.runs.record import Run
+from harness.training.batches import Batches, Pixels
 from reproduce.icw import subimagenet
 from reproduce.icw.training_setup import Augmentation
 from reproduce.icw.training_setup import Config as Setup

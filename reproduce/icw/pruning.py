@@ -5,8 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from harness.asked import ask
-from harness.record import Run
+from harness.runs.ground_truth import ask
+from harness.runs.record import Run
 from harness.spaces import nb201
 from harness.supernet.sub_space import SubSpace
 

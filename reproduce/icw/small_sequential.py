@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from torch import nn
 
-from harness.errors import HarnessError
-from harness.seeds import stream
+from harness.base.errors import HarnessError
+from harness.base.seeds import stream
 from harness.spaces import fairnas_net
 from harness.spaces.common import draw
 from harness.spaces.fairnas import OPS, Cell, Op

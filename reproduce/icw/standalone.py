@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from harness.batches import Batches
-from harness.checkpoint import Checkpoint
-from harness.errors import HarnessError
-from harness.record import Run
-from harness.steps import Steps
-from harness.train import weight_optimiser
+from harness.base.errors import HarnessError
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
+from harness.training.batches import Batches
+from harness.training.optimisers import weight_optimiser
+from harness.training.steps import Steps
 from reproduce.icw import image_sets, small_sequential
 from reproduce.icw.training_setup import Config as Setup
 

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from harness.base.errors import HarnessError
+from harness.base.files import find_data
 from harness.data.splits import permutation
-from harness.errors import HarnessError
-from harness.files import find_data
 from reproduce.icw.training_setup import Augmentation
 from reproduce.icw.training_setup import Config as Setup
 
@@ -86,7 +86,7 @@ def _hash(paths: list[Path]) -> str:
 
 @dataclass(frozen=True)
 class FolderBatches:
-    """What `harness.batches.Batches` is for small images: batches of files, read when they are wanted."""
+    """What `harness.training.batches.Batches` is for small images: batches of files, read when wanted."""
 
     files: Files
     setup: Setup

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from harness.errors import HarnessError
-from harness.record import Run
+from harness.base.errors import HarnessError
+from harness.runs.record import Run
 from harness.spaces.nb201 import from_digits
 from harness.supernet.dependent import Dependence
 from harness.supernet.sampling import whole

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.checkpoint import Checkpoint
-from harness.record import Run
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
 from harness.supernet.sampling import whole
 from reproduce.icw.candidates import Candidates, Ranked, calibrating, candidates, for_consistency, images
 from reproduce.icw.evaluation import Evaluator, Scoring

@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import nn
 
-from harness.record import Run
+from harness.runs.record import Run
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,17 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from harness.batches import Batches
-from harness.checkpoint import Checkpoint
-from harness.errors import HarnessError
-from harness.record import Run
-from harness.steps import Steps
+from harness.base.errors import HarnessError
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
 from harness.supernet import dependent_nb201_net, sequential_net
 from harness.supernet.dependent import Dependence
 from harness.supernet.nb201_net import Skeleton
 from harness.supernet.sampling import Choices, whole
 from harness.supernet.sub_space import SubSpace
-from harness.train import touch, touched, weight_optimiser
+from harness.training.batches import Batches
+from harness.training.optimisers import touch, touched, weight_optimiser
+from harness.training.steps import Steps
 from reproduce.icw import small_sequential
 from reproduce.icw.pruning import SUB_SPACES
 from reproduce.icw.training_setup import Config as Setup

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from harness.record import Run
-from harness.train import SGD, learning_rates, schedule, weight_optimiser
+from harness.runs.record import Run
+from harness.training.optimisers import SGD, learning_rates, schedule, weight_optimiser
 
 STEPS = 4  # iterations per epoch while reading the schedule: its ends do not depend on their number
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from harness.checkpoint import Checkpoint
+from harness.runs.checkpoint import Checkpoint
 from reproduce.ldn.networks import Outcome, Recipe, Task, batches
 from reproduce.ldn.pieces import ENDS, Piece, join, load_piece, momentum_of, piece_of, split
 from reproduce.ldn.stacked import Stack

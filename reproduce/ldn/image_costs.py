@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from harness.record import Run
+from harness.runs.record import Run
 from reproduce.ldn.conv import ConvNet, Shape, cost
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from harness.base.errors import HarnessError
 from harness.data import Card, Images, load, split
-from harness.errors import HarnessError
-from harness.record import Run
+from harness.runs.record import Run
 
 NAMES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
 

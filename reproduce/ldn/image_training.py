@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from harness.checkpoint import Checkpoint
-from harness.errors import HarnessError
-from harness.record import Run
+from harness.base.errors import HarnessError
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
 from reproduce.ldn import posterior
 from reproduce.ldn.conv import ConvNet
 from reproduce.ldn.image_data import ImageParts, Part

@@ -7,8 +7,8 @@ from typing import Literal
 
 import torch
 
-from harness.checkpoint import Checkpoint
-from harness.record import Run
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
 from reproduce.ldn import posterior
 from reproduce.ldn.conv import ConvNet, HeadBN, Shape, cost
 from reproduce.ldn.image_data import ImageParts, image_parts

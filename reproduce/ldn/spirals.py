@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import torch
 
-from harness.checkpoint import Checkpoint
 from harness.data import spirals
-from harness.record import Run
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
 from reproduce.ldn import batched
 from reproduce.ldn.networks import Outcome, Recipe, Task, seeded
 from reproduce.ldn.spiral_evaluation import depth_rows, function_rows, model_row, prediction_rows

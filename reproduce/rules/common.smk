@@ -2,13 +2,13 @@
 
 from functools import partial
 
-from harness import planning
-from harness.code_id import step_id
-from harness.experiments import canonical
-from harness.files import sha256_of
-from harness.fresh import decided_by
-from harness.make import outputs
-from harness.stale import code_asked, inputs_of
+from harness.base.files import sha256_of
+from harness.campaign import remake
+from harness.code.code_id import step_id
+from harness.make.fresh import decided_by
+from harness.make.make import outputs
+from harness.runs.stale import code_asked, inputs_of
+from harness.spec.experiments import canonical
 
 
 def spec_of(wildcards):
@@ -24,7 +24,7 @@ def force(outdated, file):
 def fetched_for(wildcards):
     """Notes of the image sets and truths that this run needs."""
     run = spec_of(wildcards)
-    force(planning.is_outdated(run, LAYOUT), f"{RESULTS}/runs/{run.id}/run.json")
+    force(remake.is_outdated(run, LAYOUT), f"{RESULTS}/runs/{run.id}/run.json")
     return [f"{RESULTS}/data/{name}.json" for name in run.needs]
 
 
@@ -44,7 +44,7 @@ def shown(file, paper):
 
 def made_of(artefact, wildcards):
     """The records and the YAML of an artefact."""
-    force(planning.is_made_otherwise(artefact, LAYOUT), files_of(artefact)[0])
+    force(remake.is_made_otherwise(artefact, LAYOUT), files_of(artefact)[0])
     return [*runs_of(artefact), str(artefact.path.relative_to(LAYOUT.root))]
 
 

@@ -15,7 +15,7 @@ rule verdicts:
         "../../environment.yml"
     params:
         scale=SCALE,
-        code=step_id("harness.verdicts"),
+        code=step_id("harness.report.collect"),
         sources=lambda wildcards: hashes_of(*papers_files(wildcards.paper)),
     shell:
         "python -m harness verdicts {wildcards.paper} --scale {params.scale} > {log} 2>&1"

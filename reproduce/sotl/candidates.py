@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from harness import seeds
-from harness.asked import Asked
-from harness.errors import HarnessError
-from harness.record import Run
+from harness.base import seeds
+from harness.base.errors import HarnessError
+from harness.runs.ground_truth import Asked
+from harness.runs.record import Run
 from harness.spaces import Space, get
 
 

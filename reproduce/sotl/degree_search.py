@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from harness.errors import HarnessError
-from harness.record import Run
-from harness.settings import Signed
-from harness.unrolled import Batch, Outer, State, unrolled
+from harness.base.errors import HarnessError
+from harness.base.settings import Signed
+from harness.runs.record import Run
+from harness.training.unrolled import Batch, Outer, State, unrolled
 from reproduce.sotl.fourier_model import DEGREE, Data, Lines, Model, Order, Points, initial, points, soft
 
 UPDATES, EVERY = 120, 50  # a path is kept for the first so many updates, and at every so many-th step

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from harness.record import Run
-from harness.settings import Signed
+from harness.base.settings import Signed
+from harness.runs.record import Run
 from reproduce.sotl.fourier_model import Data, Lines, Model, Order, hard, initial, points, soft
 
 GATES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"hard": hard, "soft": soft}

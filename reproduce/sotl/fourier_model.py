@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from harness.errors import HarnessError
-from harness.record import Run
-from harness.unrolled import Batch, Outer, State, Step
+from harness.base.errors import HarnessError
+from harness.runs.record import Run
+from harness.training.unrolled import Batch, Outer, State, Step
 
 DEGREE = 3  # of the series that made the targets
 

@@ -5,12 +5,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from harness.batches import Batches, Pixels
-from harness.checkpoint import Checkpoint
 from harness.data import load, split
 from harness.data.transform import shrink
-from harness.record import Run
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
 from harness.supernet.sampling import whole
+from harness.training.batches import Batches, Pixels
 from reproduce.sotl.candidates import Ranked, candidates
 from reproduce.sotl.score_tables import leave_tables
 from reproduce.sotl.scoring import Scorer, Scoring

@@ -6,13 +6,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from harness.batches import Batches, Pixels
-from harness.checkpoint import Checkpoint
+from harness.base.errors import HarnessError
 from harness.data import load
 from harness.data.transform import shrink
-from harness.errors import HarnessError
-from harness.record import Run
-from harness.unrolled import Batch
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
+from harness.training.batches import Batches, Pixels
+from harness.training.unrolled import Batch
 from reproduce.sotl.perceptron import Goal, Perceptron, Slope
 from reproduce.sotl.vgg import POOL, VGG
 

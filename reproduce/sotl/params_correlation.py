@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.asked import ask
 from harness.bench import nb301
-from harness.record import Run
+from harness.runs.ground_truth import ask
+from harness.runs.record import Run
 from harness.spaces import get
 
 

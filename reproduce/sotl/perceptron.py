@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from harness.unrolled import Batch, State
+from harness.training.unrolled import Batch, State
 
 ONEDNN = torch.backends.mkldnn.is_available()
 

@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from harness.asked import ask
 from harness.bench import seconds
-from harness.record import Run
+from harness.runs.ground_truth import ask
+from harness.runs.record import Run
 from harness.spaces import nb201
 
 

@@ -6,13 +6,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from harness.batches import Batches, Pixels
-from harness.checkpoint import Checkpoint
 from harness.data import load
 from harness.data.transform import cutout_mask
-from harness.record import Run
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
 from harness.spaces.darts_net import network as stand_alone
-from harness.train import SGD, learning_rates, schedule, weight_optimiser
+from harness.training.batches import Batches, Pixels
+from harness.training.optimisers import SGD, learning_rates, schedule, weight_optimiser
 from reproduce.sotl import one_shot
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 
-from harness.record import Run
+from harness.runs.record import Run
 from harness.supernet.ranking import SCORES
 from reproduce.sotl.candidates import Candidates
 from reproduce.sotl.scoring import Scores, Scoring

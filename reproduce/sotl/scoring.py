@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from harness.batches import Batches
-from harness.checkpoint import Checkpoint
-from harness.record import Run
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
 from harness.supernet.ranking import SCORES, FineTune, Start, accuracy, fine_tune
 from harness.supernet.sampling import Path
+from harness.training.batches import Batches
 from reproduce.sotl.candidates import Candidates
 
 

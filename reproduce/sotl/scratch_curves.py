@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from harness.asked import Asked
+from harness.base.errors import HarnessError
+from harness.base.files import find_data, sha256_of
 from harness.bench import catalogue, curve, truths
-from harness.errors import HarnessError
-from harness.files import find_data, sha256_of
-from harness.record import Run
+from harness.runs.ground_truth import Asked
+from harness.runs.record import Run
 from harness.spaces import nb201
 
 LAST_EPOCHS = "benchmarks/nb201/final_train_loss_1000.json.gz"

@@ -9,16 +9,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from harness.batches import Batches, Pixels
-from harness.checkpoint import Checkpoint
+from harness.base.errors import HarnessError
 from harness.data import load, split
 from harness.data.transform import crop_flip
-from harness.errors import HarnessError
-from harness.record import Run
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
 from harness.spaces import nb201
 from harness.spaces.nb201_net import network
 from harness.supernet.ranking import Gradients
-from harness.train import SGD, schedule, weight_optimiser
+from harness.training.batches import Batches, Pixels
+from harness.training.optimisers import SGD, schedule, weight_optimiser
 from reproduce.sotl.candidates import Candidates, Ranked, candidates
 
 # Of every epoch; higher = predicted better. scratch_curves leaves the first three and FURTHER as well.

@@ -5,8 +5,15 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from harness.record import Run
-from harness.train import SGD, Adam, architecture_optimiser, learning_rates, schedule, weight_optimiser
+from harness.runs.record import Run
+from harness.training.optimisers import (
+    SGD,
+    Adam,
+    architecture_optimiser,
+    learning_rates,
+    schedule,
+    weight_optimiser,
+)
 
 STEPS = 8  # iterations per epoch while reading the schedule: its ends do not depend on their number
 

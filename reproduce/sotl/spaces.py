@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.bench import sources
-from harness.record import Run
+from harness.runs.record import Run
 from harness.spaces import get, nb1shot1
 
 

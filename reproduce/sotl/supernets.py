@@ -7,14 +7,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from harness.batches import Batches
-from harness.checkpoint import Checkpoint
-from harness.errors import HarnessError
-from harness.record import Run
-from harness.steps import Steps
+from harness.base.errors import HarnessError
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
 from harness.supernet import darts_net, nb1shot1_net, nb201_net, sampling
 from harness.supernet.training import Method, adapt, descend, passes
-from harness.train import touch, touched, weight_optimiser
+from harness.training.batches import Batches
+from harness.training.optimisers import touch, touched, weight_optimiser
+from harness.training.steps import Steps
 from reproduce.sotl.search_setup import OneShot
 
 

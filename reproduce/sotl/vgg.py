@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from harness.unrolled import Batch, Outer, State, sgd, unrolled
+from harness.training.unrolled import Batch, Outer, State, sgd, unrolled
 from reproduce.sotl.perceptron import Goal, Slope, linear_layers
 
 POOL = 0  # in a plan: halve the sides

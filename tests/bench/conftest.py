@@ -2,9 +2,9 @@
 
 import pytest
 
+from harness.base.errors import HarnessError
+from harness.base.files import cache_dir
 from harness.bench import wheel
-from harness.errors import HarnessError
-from harness.files import cache_dir
 
 
 @pytest.fixture

@@ -9,16 +9,17 @@ import pytest
 from bench.made import ARCHS, write_nats
 from support import real_data
 
-from harness import carried, spaces, stale
-from harness.bench import catalogue, compiled, nats, nb101_packed, truth, truths
+from harness import spaces
+from harness.base.errors import HarnessError
+from harness.base.files import cache_dir, find_data, sha256_of
+from harness.bench import carried, catalogue, compiled, nats, nb101_packed, truth, truths
 from harness.bench import seconds as training_seconds
+from harness.bench.carried import LAST_EPOCHS, NB101, NB101_FILES, NB201, SHA256, TABLES, found_as
 from harness.bench.cli import list_sources
 from harness.bench.store import hash_of
-from harness.carried import LAST_EPOCHS, NB101, NB101_FILES, NB201, SHA256, TABLES, found_as
-from harness.errors import HarnessError
-from harness.experiments import find_run
-from harness.files import cache_dir, find_data, sha256_of
+from harness.runs import stale
 from harness.spaces.graph_hash import all_fingerprints, cells, module_hash
+from harness.spec.experiments import find_run
 
 CELLS = 423_624
 

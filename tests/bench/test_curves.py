@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from bench.made import ARCHS, value, write_nats
 
+from harness.base.errors import HarnessError
+from harness.base.files import cache_dir
 from harness.bench import curve, nats
 from harness.bench import store as stores
-from harness.errors import HarnessError
-from harness.files import cache_dir
 
 NATS = "benchmarks/nb201/NATS-tss-v1_0-3ffb9-simple"
 KEPT_BEFORE = {"cifar10-valid": 2}  # loss and accuracy in training

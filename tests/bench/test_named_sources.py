@@ -4,9 +4,9 @@ import json
 import re
 from collections import defaultdict
 
-from harness import artefacts
+from harness.base.files import ROOT
 from harness.bench.catalogue import SOURCES
-from harness.files import ROOT
+from harness.spec import artefacts
 
 TIMES_ONLY = {"icw/table_1"}  # its configs name a truth, which a measurement of steps never asks
 

@@ -10,10 +10,10 @@ from bench.made import evaluation, nb101_row, tfrecord, varint
 from support import real_data
 
 from harness import spaces
+from harness.base.errors import HarnessError
 from harness.bench import catalogue, nb101_tfrecord, truth, truths
 from harness.bench import query as queries
 from harness.bench import tfrecord as tfrecords
-from harness.errors import HarnessError
 from harness.spaces import nb101
 
 CELLS = ["1:", "111:conv3x3-bn-relu", "101:maxpool3x3", "110101:conv1x1-bn-relu,conv3x3-bn-relu"]

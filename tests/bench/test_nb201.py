@@ -23,11 +23,11 @@ from bench.made import (
 )
 from support import calling
 
+from harness.base.errors import HarnessError
+from harness.base.files import ROOT, cache_dir
 from harness.bench import catalogue, nats, truth, truths, wheel
 from harness.bench import seconds as training_seconds
 from harness.bench.nb201_table import DATASETS
-from harness.errors import HarnessError
-from harness.files import ROOT, cache_dir
 
 NATS = "benchmarks/nb201/NATS-tss-v1_0-3ffb9-simple"
 TABLE = "benchmarks/nb201/nb201.csv.gz"

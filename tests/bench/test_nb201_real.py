@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from support import real_data
 
+from harness.base.errors import HarnessError
 from harness.bench import catalogue, curve, nats, nb201_table, truth, truths, wheel
 from harness.bench import seconds as training_seconds
 from harness.bench.identity import QUANTITIES
-from harness.errors import HarnessError
 
 NATS = "benchmarks/nb201/NATS-tss-v1_0-3ffb9-simple"
 TABLE = "benchmarks/nb201/nb201.csv.gz"

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support import real_data
 
+from harness.base.errors import HarnessError
+from harness.base.files import sha256_of
 from harness.bench import catalogue, nb301, seconds, truth, truths
-from harness.errors import HarnessError
-from harness.files import sha256_of
 from harness.spaces import darts
 
 DARTS_V2 = (

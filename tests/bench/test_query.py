@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from bench.made import ARCHS, nb201_rows, value, write_nats, write_nb201_csv
 
+from harness.base.errors import HarnessError
+from harness.base.files import ROOT, cache_dir
 from harness.bench import catalogue, curve, seconds, sources, truth, truths
 from harness.bench.cli import convert, list_sources, query
-from harness.errors import HarnessError
-from harness.files import ROOT, cache_dir
 
 TABLE = "benchmarks/nb201/nb201.csv.gz"
 ROW = ("nb201", ARCHS[1], "cifar10", 200, "val", "mean")

@@ -8,10 +8,10 @@ import shutil
 import numpy as np
 import pytest
 
+from harness.base.errors import HarnessError
+from harness.base.files import cache_dir
 from harness.bench import store as stores
 from harness.bench.store import find_store, make_store
-from harness.errors import HarnessError
-from harness.files import cache_dir
 
 COLUMNS = ("a", "b")
 

@@ -7,8 +7,8 @@ import pytest
 from bench.made import crc32c, masked, tfrecord
 from support import real_data
 
+from harness.base.errors import HarnessError
 from harness.bench import tfrecord as reader
-from harness.errors import HarnessError
 
 RECORDS = [b"", b"a", b"123456789", bytes(range(256)) * 3, b"last one"]
 

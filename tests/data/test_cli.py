@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.cli import main as command
+from harness.base.errors import HarnessError
+from harness.base.files import cache_dir
+from harness.cli.commands import main as command
 from harness.data import all_sources, cli, manage
 from harness.data.sources import Download, Package
-from harness.errors import HarnessError
-from harness.files import cache_dir
 
 from .sets import X, Y, cifar_bin_bytes, imagenet16_bytes, pixels, small_cifar, write_svhn
 

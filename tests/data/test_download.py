@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from harness.base.errors import HarnessError
 from harness.data import download as module
 from harness.data.download import download
-from harness.errors import HarnessError
 
 BODY = np.random.default_rng(0).bytes(300_000)
 SHA, MD5 = hashlib.sha256(BODY).hexdigest(), hashlib.md5(BODY).hexdigest()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support import real_data
 
+from harness.base.errors import HarnessError
 from harness.data import images
 from harness.data.images import load
-from harness.errors import HarnessError
 
 from .sets import cifar_bin_bytes, cifar_py_bytes, imagenet16_bytes, pixels, write_mnist, write_svhn
 

@@ -10,13 +10,13 @@ import zipfile
 import numpy as np
 import pytest
 
+from harness.base.errors import HarnessError
+from harness.base.files import cache_dir
+from harness.base.layout import Layout
 from harness.data import all_sources, fetch, list_sets, manage, registry, verify
 from harness.data.images import load
 from harness.data.sources import Download, Package
-from harness.errors import HarnessError
-from harness.fetch import fetch as step_fetch
-from harness.files import cache_dir
-from harness.layout import Layout
+from harness.runs.fetch import fetch as step_fetch
 
 from .sets import X, Y, cifar_bin_bytes, idx_bytes, pixels, small_cifar, write_mnist, write_svhn
 

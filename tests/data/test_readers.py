@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support import calling
 
+from harness.base.errors import HarnessError
 from harness.data import readers
-from harness.errors import HarnessError
 
 from .sets import (
     cifar_bin_bytes,

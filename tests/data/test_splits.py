@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from harness.base.errors import HarnessError
 from harness.data import splits
 from harness.data.splits import draw, read, sha256_of, split, write
-from harness.errors import HarnessError
 
 HALVES = "b8fa28562fcba20cd9406510c85471f72446b028624158974577f94a53f4d9a6"
 TENTH_3 = "217355632e86e8cae911ac347d1635dd830b50c590ddc95afbf0233604fc514d"

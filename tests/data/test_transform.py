@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from harness.base.errors import HarnessError
 from harness.data.transform import crop, crop_flip, cutout, cutout_mask, shrink
-from harness.errors import HarnessError
 
 
 def images(n=7, height=8, width=8, channels=3):

@@ -28,7 +28,7 @@ from faulty.falsify import (
 )
 from faulty.spoilt import ACCEPTED, PLAIN, RESULTS, TABLE, Change, gone, replace
 
-from harness.files import sha256_of
+from harness.base.files import sha256_of
 
 ANOTHER = {"processor": "another one", "cores": 2, "system": "Linux"}
 MOVED = {"value": "71.125", "lo": "70.19", "hi": "72.06", "spread": "0.376"}

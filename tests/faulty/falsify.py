@@ -8,9 +8,10 @@ import shutil
 from faulty.spoilt import ACCEPTED, PLAIN, RESULTS, TABLE, Change, make_table_if_possible
 from sealed import edit_record
 
-from harness import kept, manifest, publish
-from harness.files import sha256_of
-from harness.layout import Layout
+from harness.base.files import sha256_of
+from harness.base.layout import Layout
+from harness.published import manifest, publish
+from harness.runs import archives
 
 FIGURE = "published/smoke/figures/gold/figure_1"
 PROVENANCE = ACCEPTED.replace("cells.csv", "provenance.json")
@@ -151,13 +152,13 @@ def in_archive(run: str = PLAIN[1], **changed: object) -> Change:
 
     def change(layout: Layout) -> None:
         path, apart = layout.root / ARCHIVE, Layout("smoke", layout.root, layout.root / "apart")
-        kept.lay_out_apart(path, apart)
+        archives.lay_out_apart(path, apart)
         edit_record(apart.run_folder(run), reseal=True, **changed)
         runs = apart.results / "runs"
         files = {
             p.relative_to(runs).as_posix(): p.read_bytes() for p in sorted(runs.rglob("*.*")) if p.is_file()
         }
-        path.write_bytes(kept.pack(files))
+        path.write_bytes(archives.pack(files))
         shutil.rmtree(apart.results)
 
     return change

@@ -11,7 +11,7 @@ sys.path[:0] = [str(TESTS.parent), str(TESTS)]
 import numpy as np  # noqa: E402
 from sealed import seal  # noqa: E402
 
-from harness.layout import Layout  # noqa: E402
+from harness.base.layout import Layout  # noqa: E402
 
 ACCURACY = {
     "accuracy/above": (93.1, 93.2, 93.0, 93.4, 93.3),

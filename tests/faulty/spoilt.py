@@ -7,11 +7,11 @@ from contextlib import suppress
 import tiny
 from sealed import edit_record
 
-from harness import artefacts
-from harness.errors import HarnessError
-from harness.files import sha256_of
-from harness.layout import Layout
-from harness.make import make
+from harness.base.errors import HarnessError
+from harness.base.files import sha256_of
+from harness.base.layout import Layout
+from harness.make.make import make
+from harness.spec import artefacts
 
 TABLE = "tables/gold/table_1.yaml"
 ACCEPTED = "published/smoke/tables/gold/table_1.cells.csv"

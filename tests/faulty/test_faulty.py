@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from sealed import edit_record
 
-from harness import artefacts, verdicts
-from harness.layout import Layout
-from harness.make import make, read_cells
+from harness.base.layout import Layout
+from harness.make.make import make, read_cells
+from harness.report import collect
+from harness.spec import artefacts
 
 PROJECT = Path(__file__).parent / "project"
 
@@ -21,7 +22,7 @@ def faulty(tmp_path_factory):
     root = shutil.copytree(PROJECT, tmp_path_factory.mktemp("faulty") / "project")
     layout = Layout("smoke", root)
     make(artefacts.find("faulty/table_1", root), layout, root)
-    verdicts.write("faulty", layout, root)
+    collect.write("faulty", layout, root)
     return layout
 
 
@@ -52,7 +53,7 @@ def test_an_endless_number_does_not_stop_the_report(tmp_path):
     run = layout.run_folder("faulty/few/one/a/s0")
     edit_record(run, reseal=True, metrics=[{"name": "accuracy", "value": math.inf, "unit": ""}])
     make(artefacts.find("faulty/table_1", layout.root), layout, layout.root)
-    verdicts.write("faulty", layout, layout.root)
+    collect.write("faulty", layout, layout.root)
     (artefact,) = json.loads(layout.check("faulty").read_text())["artefacts"]
     (cell,) = [c for c in artefact["cells"] if c["row"] == "unclear: a single run"]
     assert (cell["value"], cell["verdict"], cell["text"]) == (None, "differs", "undefined")

@@ -13,12 +13,12 @@ from faulty.spoilt import PLAIN, SPOILT
 from gold import NUMBERS, accepted, remake
 from sealed import edit_record
 
-from harness import carried
-from harness.check import compare
-from harness.errors import HarnessError
-from harness.files import ROOT
-from harness.layout import Layout
-from harness.record import read_record, refuse_broken
+from harness.accepted.check import compare
+from harness.base.errors import HarnessError
+from harness.base.files import ROOT
+from harness.base.layout import Layout
+from harness.bench import carried
+from harness.runs.record import read_record, refuse_broken
 
 
 @pytest.fixture(scope="module")

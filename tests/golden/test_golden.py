@@ -8,10 +8,13 @@ import pandas as pd
 import pytest
 from gold import EXPECTED, TRUTH, build, compared
 
-from harness import artefacts, figstyle, make, verdicts
-from harness.record import read_record
-from harness.render import _TEX, latex, markdown
-from harness.render import number as printed
+from harness.drawing import style
+from harness.make import make
+from harness.make.render import _TEX, latex, markdown
+from harness.make.render import number as printed
+from harness.report import collect
+from harness.runs.record import read_record
+from harness.spec import artefacts
 
 NAMES = sorted(p.relative_to(EXPECTED).as_posix() for p in EXPECTED.rglob("*") if p.is_file())
 
@@ -61,7 +64,7 @@ def test_equal_cells_give_equal_pictures(layout, tmp_path):
     pictures = []
     for folder in ("one", "other"):
         (tmp_path / folder).mkdir()
-        figstyle.save(make._drawing(figure), cells, tmp_path / folder / "picture")
+        style.save(make._drawing(figure), cells, tmp_path / folder / "picture")
         pictures.append({p.name: p.read_bytes() for p in (tmp_path / folder).iterdir()})
     assert pictures[0] == pictures[1]
     assert set(pictures[0]) == {"picture.png", "picture.svg", "picture.pdf"}
@@ -69,7 +72,7 @@ def test_equal_cells_give_equal_pictures(layout, tmp_path):
         kept = (layout.results / f"figures/gold/figure_1.{suffix}").read_bytes()
         assert kept == pictures[0][f"picture.{suffix}"], f"the {suffix} is not drawn from cells.csv alone"
     cells.loc[1, "value"] += 0.1
-    figstyle.save(make._drawing(figure), cells, tmp_path / "picture")
+    style.save(make._drawing(figure), cells, tmp_path / "picture")
     assert (tmp_path / "picture.svg").read_bytes() != pictures[0]["picture.svg"]
 
 
@@ -80,7 +83,7 @@ def test_the_report_and_the_table_print_the_same_numbers(layout, made):
     cells.loc[0, "value"] = float(make._digits(0.13499999999999))
     assert make._digits(0.13499999999999) == "0.135"
     assert "0.14" in markdown(table, cells, "") and "0.14" in latex(table, cells, "")
-    assert "0.14" in verdicts._cell(cells.iloc[0], table)["text"]
+    assert "0.14" in collect._cell(cells.iloc[0], table)["text"]
 
 
 @pytest.mark.parametrize(
@@ -135,10 +138,10 @@ def test_a_truth_that_several_runs_asked_is_named_once(layout, tmp_path):
 def test_the_report_names_a_truth_once_and_tells_hours_to_millionths(layout):
     table = artefacts.find("gold/table_1", layout.root)
     runs = [spec.id for spec in table.runs("smoke", layout.root)]
-    told = verdicts._artefact(table, layout, {run: {"truths": [TRUTH]} for run in runs}, layout.root)
+    told = collect._artefact(table, layout, {run: {"truths": [TRUTH]} for run in runs}, layout.root)
     assert len(runs) > 1 and told["truths"] == [make.truth_line(TRUTH)]
     record = read_record(layout.run_folder(runs[0])) | {"seconds": 1.0}
-    assert verdicts._run(record)["hours"] == 0.000278
+    assert collect._run(record)["hours"] == 0.000278
 
 
 def test_latex_escapes_whatever_has_a_meaning_there(made):
@@ -158,7 +161,7 @@ def test_latex_escapes_whatever_has_a_meaning_there(made):
         words += [str(line["name"]) for key in ("rows", "columns") for line in data[key]]
         words += [str(t) for r in data.get("reported", {}).get("numbers", {}).values() for t in r.values()]
         unset = {ch for word in words for ch in word if not ch.isascii() and ch not in _TEX}
-        assert not unset, f"{name}: LaTeX has no {unset}: add them to harness.render"
+        assert not unset, f"{name}: LaTeX has no {unset}: add them to harness.make.render"
 
 
 def test_a_format_of_a_row_is_heeded(made):

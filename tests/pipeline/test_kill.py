@@ -13,7 +13,7 @@ import pytest
 from campaigns import copy, free, kill, records, start, wait
 from sealed import edit_record
 
-from harness.files import ROOT
+from harness.base.files import ROOT
 
 TARGETS = ("sotl_table_3_1", "icw_table_3")
 PAPERS = ("sotl", "icw")  # of these two targets; other papers' folders are left out

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from campaigns import copy, kill, records, start, wait
 
-from harness import artefacts
-from harness.files import cache_dir
+from harness.base.files import cache_dir
+from harness.spec import artefacts
 
 KILLS = 20
 CACHE = str(cache_dir())

@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from PIL import Image
 
-from harness.errors import HarnessError
-from harness.files import ROOT
+from harness.base.errors import HarnessError
+from harness.base.files import ROOT
 from harness.report.inline import picture, table_fragment
 
 NAMESPACE = "http://www.w3.org/2000/svg"

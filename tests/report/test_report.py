@@ -6,7 +6,7 @@ import pytest
 from report.made import edit, embedded, made
 from report.sample import HOSTILE, PARAMS, write_results
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.report import build
 from harness.report.numbers import interval
 from harness.report.read import Cell

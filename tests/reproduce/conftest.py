@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.record import Run
+from harness.runs.record import Run
 
 
 @pytest.fixture(scope="module")

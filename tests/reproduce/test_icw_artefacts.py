@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from harness import artefacts
-from harness.artefacts import Artefact, Cell, runs_of, truth_runs
-from harness.experiments import paper
-from harness.figstyle import save
-from harness.make import _drawing
-from harness.settings import build
+from harness.base.settings import build
+from harness.drawing.style import save
+from harness.make.make import _drawing
+from harness.spec import artefacts
+from harness.spec.artefacts import Artefact, Cell, runs_of, truth_runs
+from harness.spec.experiments import paper
 
 FIGURES = ("figure_4", "figure_5", "figure_7", "figure_8", "figure_9")
 TABLES = ("table_1", "table_2", "table_deviations")

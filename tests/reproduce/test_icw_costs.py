@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from icw_run import TINY, table
 
-from harness.errors import HarnessError
-from harness.experiments import RunSpec
-from harness.record import Run
-from harness.settings import build
+from harness.base.errors import HarnessError
+from harness.base.settings import build
+from harness.runs.record import Run
+from harness.spec.experiments import RunSpec
 from reproduce.icw import supernet_costs
 
 MEASURED = {

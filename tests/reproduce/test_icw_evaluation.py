@@ -8,7 +8,7 @@ import pytest
 import torch
 from icw_run import BIAS, SPLIT, a_run, done, metrics, table
 
-from harness.checkpoint import Checkpoint
+from harness.runs.checkpoint import Checkpoint
 from harness.spaces.nb201 import from_digits
 from harness.supernet.sampling import whole
 from reproduce.icw import candidates, supernets

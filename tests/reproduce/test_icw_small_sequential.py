@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from harness.errors import HarnessError
-from harness.experiments import paper
-from harness.settings import build
+from harness.base.errors import HarnessError
+from harness.base.settings import build
 from harness.spaces import fairnas, fairnas_net
+from harness.spec.experiments import paper
 from reproduce.icw import small_sequential as sequential
 from reproduce.icw.standalone import Config
 

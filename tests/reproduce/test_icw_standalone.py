@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 import torch
 
-from harness import checkpoint as checkpoints
-from harness.batches import Batches
-from harness.errors import HarnessError
-from harness.experiments import RunSpec, paper
-from harness.record import Run
-from harness.settings import build
+from harness.base.errors import HarnessError
+from harness.base.settings import build
+from harness.runs import checkpoint as checkpoints
+from harness.runs.record import Run
+from harness.spec.experiments import RunSpec, paper
+from harness.training.batches import Batches
 from reproduce.icw import image_sets, small_sequential, standalone
 
 SPACE = {"stem": 4, "stem_stride": 1, "first": 4, "head": 8}

@@ -8,9 +8,9 @@ import pytest
 import torch
 from PIL import Image
 
-from harness.errors import HarnessError
-from harness.experiments import paper
-from harness.settings import build
+from harness.base.errors import HarnessError
+from harness.base.settings import build
+from harness.spec.experiments import paper
 from reproduce.icw import image_sets, standalone, subimagenet
 from reproduce.icw.training_setup import Augmentation
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from icw_run import BIAS, PER_COPY, SPLIT, a_run, done, metrics, table
 
-from harness import checkpoint as checkpoints
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
+from harness.runs import checkpoint as checkpoints
 from harness.supernet.sampling import whole
 from reproduce.icw import candidates, supernet_predictions, supernets
 

@@ -10,9 +10,9 @@ import pytest
 import torch
 from image_run import a_run, config_of, done, metrics, same, table
 
-from harness.checkpoint import Checkpoint
-from harness.errors import HarnessError
-from harness.files import ROOT
+from harness.base.errors import HarnessError
+from harness.base.files import ROOT
+from harness.runs.checkpoint import Checkpoint
 from reproduce.ldn import image_training, images, posterior
 from reproduce.ldn.image_data import image_parts
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from image_run import a_run, config_of, done, metrics, table
 
+from harness.base.settings import build as build_config
 from harness.data import load
-from harness.experiments import paper
-from harness.record import Run
-from harness.settings import build as build_config
+from harness.runs.record import Run
+from harness.spec.experiments import paper
 from reproduce.ldn import image_costs, images, posterior
 from reproduce.ldn.image_data import _label, image_parts
 from reproduce.ldn.image_evaluation import (

@@ -14,14 +14,15 @@ import pandas as pd
 import pytest
 import torch
 
-from harness import artefacts, make
-from harness.checkpoint import Checkpoint
+from harness.base.files import ROOT
+from harness.base.layout import Layout
+from harness.base.settings import build
 from harness.data.spirals import Points
-from harness.experiments import RunSpec, find_run, paper
-from harness.files import ROOT
-from harness.layout import Layout
-from harness.record import Run, write_record
-from harness.settings import build
+from harness.make import make
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run, write_record
+from harness.spec import artefacts
+from harness.spec.experiments import RunSpec, find_run, paper
 from reproduce.ldn import posterior, spirals
 from reproduce.ldn.spiral_evaluation import SPAN, log_probabilities, packed_points, scores, squares
 
@@ -157,9 +158,9 @@ def test_a_run_killed_without_warning_continues_and_leaves_the_same_bytes(tmp_pa
     chosen = dataclasses.replace(spec(), config=values)
     whole = done(tmp_path / "whole", chosen)
     program = (
-        "import sys; from pathlib import Path; from harness import checkpoint\n"
-        "from harness.experiments import RunSpec; from harness.record import Run\n"
-        "from harness.settings import build; from reproduce.ldn import spirals\n"
+        "import sys; from pathlib import Path; from harness.runs import checkpoint\n"
+        "from harness.spec.experiments import RunSpec; from harness.runs.record import Run\n"
+        "from harness.base.settings import build; from reproduce.ldn import spirals\n"
         "checkpoint.Checkpoint.__init__.__defaults__ = (0.05,)\n"
         f"spec = RunSpec('ldn', 'spirals', 'm', 's', 0, 'smoke', {values!r}, {{'threads': 1}},"
         " 'reproduce.ldn.spirals')\n"

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.experiments import RunSpec, paper
-from harness.record import Run
-from harness.settings import build
+from harness.base.settings import build
+from harness.runs.record import Run
 from harness.spaces import nb201
+from harness.spec.experiments import RunSpec, paper
 from reproduce.icw import pruning
 
 ASKED = {"dataset": "cifar10", "epochs": 200, "split": "test", "trials": "mean", "source": "a-table"}
@@ -25,7 +25,7 @@ def bench(monkeypatch):
         values = np.array([int(nb201.digits(arch)) + epochs / 1000 for arch in archs])
         return SimpleNamespace(values=values, identity=SimpleNamespace(epochs=epochs, split=split))
 
-    monkeypatch.setattr("harness.asked.truths", truths)
+    monkeypatch.setattr("harness.runs.ground_truth.truths", truths)
     return asked
 
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from harness.experiments import RunSpec
-from harness.record import Run
+from harness.runs.record import Run
 from harness.spaces import nb201
+from harness.spec.experiments import RunSpec
 from reproduce.sotl import query_search
 from reproduce.sotl.query_search import Answers, Config, mutate, random_search, regularised_evolution
 
@@ -196,7 +196,7 @@ def test_a_run_leaves_every_repeat(monkeypatch, tmp_path):
         assert epochs == 200
         return SimpleNamespace(values=np.full(SIZE, 200.0))
 
-    monkeypatch.setattr("harness.asked.truths", truths)
+    monkeypatch.setattr("harness.runs.ground_truth.truths", truths)
     monkeypatch.setattr(query_search, "seconds", seconds)
     spec = RunSpec("sotl", "query_search", "rea", "cifar10", 0, "smoke", {}, {}, "")
     given = config(search="random", final=Answers(200, "test", "mean"), budget=1200.0, repeats=4)

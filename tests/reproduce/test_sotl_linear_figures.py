@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from harness import artefacts
-from harness.artefacts import Artefact
-from harness.files import ROOT
-from harness.make import _drawing
+from harness.base.files import ROOT
+from harness.make.make import _drawing
+from harness.spec import artefacts
+from harness.spec.artefacts import Artefact
 
 FIGURES = ("figure_4_2", "figure_4_3a", "figure_4_3b")
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from harness.errors import HarnessError
-from harness.experiments import RunSpec
-from harness.record import Run
-from harness.settings import build
-from harness.unrolled import Batch, Outer, State, sgd
+from harness.base.errors import HarnessError
+from harness.base.settings import build
+from harness.runs.record import Run
+from harness.spec.experiments import RunSpec
+from harness.training.unrolled import Batch, Outer, State, sgd
 from reproduce.sotl import degree_search, fixed_degree
 from reproduce.sotl.fourier_model import Data, Lines, Model, Order, features, hard, points, soft
 

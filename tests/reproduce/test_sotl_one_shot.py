@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 import torch
 
-from harness import asked, checkpoint
-from harness.errors import HarnessError
-from harness.experiments import RunSpec
-from harness.record import Run
-from harness.settings import build
+from harness.base.errors import HarnessError
+from harness.base.settings import build
+from harness.runs import checkpoint, ground_truth
+from harness.runs.record import Run
 from harness.spaces.nb201 import SPACE, from_digits
+from harness.spec.experiments import RunSpec
 from reproduce.sotl import one_shot, scoring, supernets
 
 TINY = {
@@ -50,7 +50,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = rng.integers(0, 256, (64, 8, 8, 3), dtype=np.uint8), rng.integers(0, 10, 64)
     card = SimpleNamespace(title="noise", classes=10, identity=SimpleNamespace(sha256="0"))
     monkeypatch.setattr(one_shot, "load", lambda name, part: SimpleNamespace(x=x, y=y, card=card))
-    monkeypatch.setattr(asked, "truths", known_of(set()))
+    monkeypatch.setattr(ground_truth, "truths", known_of(set()))
 
 
 def known_of(unknown: set[str]):
@@ -257,7 +257,7 @@ def test_architectures_that_cannot_be_ranked_are_marked_and_the_others_ranked(tm
     without = from_digits("444444")
     listed = tmp_path / "list.txt"
     listed.write_text("\n".join([good[0], "|conv~0|", good[1], without, "", good[2]]))
-    monkeypatch.setattr(asked, "truths", known_of({without}))
+    monkeypatch.setattr(ground_truth, "truths", known_of({without}))
     run = done(tmp_path / "run", listed=str(listed))
     found = table(run, "architectures").set_index("architecture")["outcome"]
     assert [found[arch] for arch in good] == ["ranked"] * 3

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from harness import artefacts
-from harness.artefacts import Artefact, Cell, runs_of
-from harness.figstyle import save
-from harness.make import _drawing
-from harness.reductions import statistic
+from harness.drawing.style import save
+from harness.make.make import _drawing
+from harness.numbers.reductions import statistic
+from harness.spec import artefacts
+from harness.spec.artefacts import Artefact, Cell, runs_of
 
 TABLES = ("table_4_1", "table_4_2", "table_4_4", "table_4_5")
 FIGURES = ("figure_4_6", "figure_4_7", "figure_4_8")

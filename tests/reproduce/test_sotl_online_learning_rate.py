@@ -12,16 +12,16 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from plain_perceptron import loss
 
-from harness import artefacts
-from harness.checkpoint import Checkpoint
+from harness.base.errors import HarnessError
+from harness.base.files import ROOT
+from harness.base.settings import build
 from harness.data import Images
-from harness.errors import HarnessError
-from harness.experiments import RunSpec, paper
-from harness.files import ROOT
-from harness.make import _drawing
-from harness.record import Run
-from harness.settings import build
-from harness.unrolled import sgd, unrolled
+from harness.make.make import _drawing
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
+from harness.spec import artefacts
+from harness.spec.experiments import RunSpec, paper
+from harness.training.unrolled import sgd, unrolled
 from reproduce.sotl import online_learning_rate
 from reproduce.sotl.online_learning_rate import Config, Counts, Training, images, updated
 

@@ -6,7 +6,7 @@ import torch
 from plain_perceptron import loss
 from torch.nn import functional
 
-from harness.unrolled import Batch, State, sgd, unrolled
+from harness.training.unrolled import Batch, State, sgd, unrolled
 from reproduce.sotl.perceptron import Goal, Perceptron, product
 from reproduce.sotl.vgg import VGG
 

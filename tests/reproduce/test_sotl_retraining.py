@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 import torch
 
-from harness import checkpoint as checkpoints
-from harness.batches import Batches, Pixels
-from harness.experiments import RunSpec
-from harness.record import Run
-from harness.settings import build
+from harness.base.settings import build
+from harness.runs import checkpoint as checkpoints
+from harness.runs.record import Run
+from harness.spec.experiments import RunSpec
+from harness.training.batches import Batches, Pixels
 from reproduce.sotl import one_shot, retraining
 
 TINY = {

@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 from support import real_data
 
-from harness import asked
+from harness.base.errors import HarnessError
+from harness.base.settings import build
 from harness.bench import truths
-from harness.errors import HarnessError
-from harness.experiments import RunSpec, paper
 from harness.metrics.ranking import spearman
-from harness.record import Run
-from harness.settings import build
+from harness.runs import ground_truth
+from harness.runs.record import Run
+from harness.spec.experiments import RunSpec, paper
 from reproduce.sotl import scratch_curves
 from reproduce.sotl.scratch_curves import Config, ends, last_epochs, official
 
@@ -137,7 +137,7 @@ def made(monkeypatch):
 
     monkeypatch.setattr(scratch_curves, "require_whole", lambda run: None)
     monkeypatch.setattr(scratch_curves, "curve", curve)
-    for module in (asked, scratch_curves):
+    for module in (ground_truth, scratch_curves):
         monkeypatch.setattr(module, "truths", made_truths)
 
 

@@ -8,12 +8,12 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from harness import artefacts
-from harness.artefacts import Artefact
-from harness.figstyle import COLOURS, save
-from harness.figstyle_curves import estimators
-from harness.files import ROOT
-from harness.make import _drawing
+from harness.base.files import ROOT
+from harness.drawing.curves import estimators
+from harness.drawing.style import COLOURS, save
+from harness.make.make import _drawing
+from harness.spec import artefacts
+from harness.spec.artefacts import Artefact
 
 NAMES = ("figure_4_4", "figure_4_5", "figure_4_9")
 

@@ -11,15 +11,15 @@ import pytest
 import torch
 from torch.nn import functional
 
-from harness import asked
+from harness.base.errors import HarnessError
+from harness.base.settings import build
 from harness.data import Images
 from harness.data.transform import crop_flip
-from harness.errors import HarnessError
-from harness.experiments import RunSpec, paper
-from harness.record import Run
-from harness.settings import build
+from harness.runs import ground_truth
+from harness.runs.record import Run
 from harness.spaces import nb201
 from harness.spaces.nb201_net import network
+from harness.spec.experiments import RunSpec, paper
 from reproduce.sotl import scratch_training
 from reproduce.sotl.candidates import Candidates
 from reproduce.sotl.scratch_training import SCORES, Config, images, shrunk, trained
@@ -69,7 +69,7 @@ def made(monkeypatch):
         return Candidates(ARCHS, np.array([91.0, 92.0, 93.0, 94.0]), np.array([1, 2, 3, 4]), {})
 
     monkeypatch.setattr(scratch_training, "load", lambda name, part: made_images())
-    monkeypatch.setattr(asked, "truths", truths)
+    monkeypatch.setattr(ground_truth, "truths", truths)
     monkeypatch.setattr(scratch_training, "candidates", candidates)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support import real_data
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces.nb101 import SPACE, decode, encode, sample_specs
 
 

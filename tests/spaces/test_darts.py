@@ -16,7 +16,7 @@ from spaces.counting import outputs, parameters
 from support import real_data
 from torch import nn
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces.darts import OPS, SPACE, Genotype, _decode, canonical, costs, from_pairs, parse
 from harness.spaces.darts_net import network
 

@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 from spaces.counting import multiply_accumulates, parameters
 from torch import nn
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces.fairnas import CELLS, OPS, SPACE, Cell, Op, flops_table, from_ops, ops_of, params_table
 from harness.spaces.fairnas_net import Block, choices, head, network, parts, stem
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spaces.cells import benchmark_cells, distinct, relabelled, specs
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces.graph_hash import (
     CONV1X1,
     CONV3X3,

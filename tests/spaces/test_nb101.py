@@ -10,7 +10,7 @@ from spaces.cells import benchmark_cells, benchmark_costs, distinct, refused, re
 from spaces.counting import outputs, parameters
 from torch import nn
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces import Space, nb101
 from harness.spaces.graph_hash import NO_VERTEX, OPS, all_fingerprints, fingerprints, prune
 from harness.spaces.nb101 import SPACE, arrays, decode, encode, strings, trained, vertex_channels

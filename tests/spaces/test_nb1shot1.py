@@ -11,7 +11,7 @@ from spaces.cells import refused
 from spaces.counting import parameters
 from support import real_data
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces import Space, nb101
 from harness.spaces.graph_hash import OPS, all_fingerprints, fingerprints, module_hash
 from harness.spaces.nb1shot1 import PARENTS, count, counts, space

@@ -13,7 +13,7 @@ from spaces.counting import multiply_accumulates, parameters
 from support import real_data
 from torch import nn
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces import nb201
 from harness.spaces.nb201 import SPACE, canonical, digits, flops_of, from_digits, params_of, rows_of
 from harness.spaces.nb201_net import Cell, Reduction, network

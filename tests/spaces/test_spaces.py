@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces import Space, get
 from harness.spaces.common import draw, unknown
 

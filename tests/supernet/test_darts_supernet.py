@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces.darts import OPS, SPACE, Genotype, costs
 from harness.spaces.darts_net import FactorizedReduce, Network, network
 from harness.supernet.darts_net import Skeleton, SuperNetwork, choice, fair, uniform

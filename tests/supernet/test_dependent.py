@@ -16,7 +16,7 @@ from harness.supernet.dependent import Dependence
 from harness.supernet.dependent_nb201_net import SuperNetwork, _through, before
 from harness.supernet.nb201_net import Skeleton
 from harness.supernet.training import Method, descend
-from harness.train import weight_optimiser
+from harness.training.optimisers import weight_optimiser
 
 
 def plain(network: SuperNetwork, x: Tensor, path: tuple[str, ...]) -> Tensor:

@@ -8,10 +8,10 @@ import torch
 from dependent_networks import ONE, SETUP, batch, cloned, content, paths, seeded, train
 from torch import Tensor
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.supernet.dependent_nb201_net import SuperNetwork
 from harness.supernet.nb201_net import Skeleton
-from harness.train import weight_optimiser
+from harness.training.optimisers import weight_optimiser
 
 EDGES = 18  # of three cells
 

@@ -11,7 +11,7 @@ from harness.supernet import nb201_net
 from harness.supernet.dependent import Dependence
 from harness.supernet.dependent_nb201_net import SuperNetwork, before
 from harness.supernet.nb201_net import Skeleton
-from harness.train import SGD, weight_optimiser
+from harness.training.optimisers import SGD, weight_optimiser
 
 EDGES = 18  # of three cells
 

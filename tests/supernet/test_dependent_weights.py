@@ -5,11 +5,11 @@ import pytest
 import torch
 from dependent_networks import KINDS, SETUP, baseline, batch, excite, images, paths, seeded
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.supernet.dependent import Dependence
 from harness.supernet.nb201_net import Skeleton, uniform
 from harness.supernet.training import Method, descend
-from harness.train import weight_optimiser
+from harness.training.optimisers import weight_optimiser
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])

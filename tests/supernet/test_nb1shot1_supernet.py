@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces.nb1shot1 import PARENTS, space
 from harness.supernet.nb1shot1_net import Choices, Skeleton, SuperCell, SuperNetwork, choice, uniform
 from harness.supernet.sampling import drawing, whole

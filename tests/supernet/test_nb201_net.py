@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces import nb201
 from harness.spaces.nb201_net import network
 from harness.supernet.nb201_net import Skeleton, SuperNetwork, choice, connected, fair, uniform, used

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.supernet.dependent import Dependence
 from harness.supernet.sampling import drawing
 from harness.supernet.sequential_net import Choices, SuperNetwork
 from harness.supernet.training import Method, descend
-from harness.train import SGD, weight_optimiser
+from harness.training.optimisers import SGD, weight_optimiser
 
 CHANNELS, SIZES = [4, 4, 6, 4], [3, 2, 4, 3]  # of the layers' inputs; operations of each layer
 OUTPUTS = [4, 6, 4, 4]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.errors import HarnessError
+from harness.base.errors import HarnessError
 from harness.spaces import nb201
 from harness.supernet import nb201_net
 from harness.supernet.sampling import drawing

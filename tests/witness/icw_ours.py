@@ -11,7 +11,7 @@ from harness.supernet.copies import Copies
 from harness.supernet.dependent import Dependence
 from harness.supernet.nb201_net import Skeleton, SuperCell
 from harness.supernet.sampling import whole
-from harness.train import SGD, weight_optimiser
+from harness.training.optimisers import SGD, weight_optimiser
 from reproduce.icw import small_sequential
 from reproduce.icw.small_sequential import Space, Stage
 

@@ -9,9 +9,9 @@ from torch.nn import functional
 from witness import icw_ours, icw_start
 from witness.formula import noise, numbers, sketch
 
-from harness.batches import Batches, Pixels
 from harness.data.transform import crop, cutout
-from harness.train import SGD, learning_rates, schedule, weight_optimiser
+from harness.training.batches import Batches, Pixels
+from harness.training.optimisers import SGD, learning_rates, schedule, weight_optimiser
 from reproduce.icw import subimagenet
 from reproduce.icw.training_setup import Augmentation
 

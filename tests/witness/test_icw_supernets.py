@@ -10,7 +10,7 @@ from witness import icw_ours, icw_start
 from witness.formula import numbers, sketch
 from witness.icw_start import CHAIN, KINDS, NO_ZERO, WITH_ZERO
 
-from harness.train import weight_optimiser
+from harness.training.optimisers import weight_optimiser
 
 THEIRS = {space: numbers(f"icw_{space}")["kinds"] for space in ("sequential", "nb201")}
 ARCHS = {"sequential": CHAIN, "nb201": NO_ZERO}

@@ -13,7 +13,7 @@ from witness.formula import numbers, sketch
 from witness.ldn_start import IMAGES
 
 from harness.metrics import calibration
-from harness.record import Run
+from harness.runs.record import Run
 from reproduce.ldn import image_training, posterior
 from reproduce.ldn.conv import ConvNet, Shape
 from reproduce.ldn.image_data import ImageParts, Part

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from witness.formula import noise, numbers, sketch
 
-from harness.settings import build
-from harness.unrolled import Batch, State
+from harness.base.settings import build
+from harness.training.unrolled import Batch, State
 from reproduce.sotl import degree_search
 from reproduce.sotl.degree_search import Config, Search, moments, slope_of
 from reproduce.sotl.fourier_model import DEGREE, Lines, Model, Points, features, soft

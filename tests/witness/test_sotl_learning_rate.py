@@ -11,8 +11,8 @@ import torch
 from torch import nn
 from witness.formula import fill, noise, numbers, sketch
 
-from harness.settings import build
-from harness.unrolled import Batch, State
+from harness.base.settings import build
+from harness.training.unrolled import Batch, State
 from reproduce.sotl.online_learning_rate import Config, Counts, Pieces, Training, updated
 from reproduce.sotl.perceptron import Goal
 from reproduce.sotl.vgg import VGG

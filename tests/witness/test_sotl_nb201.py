@@ -12,10 +12,10 @@ from witness import sotl_start
 from witness.formula import fill, numbers, sketch
 from witness.sotl_start import PATHS, SIZES, flat, minibatch, minibatches
 
-from harness.experiments import RunSpec
-from harness.record import Run
-from harness.settings import build
+from harness.base.settings import build
+from harness.runs.record import Run
 from harness.spaces.nb201 import EDGES
+from harness.spec.experiments import RunSpec
 from harness.supernet import nb201_net
 from reproduce.sotl import supernets
 

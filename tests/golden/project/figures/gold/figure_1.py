@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.figstyle import BLUE, COLUMN, ORANGE
+from harness.drawing.style import BLUE, COLUMN, ORANGE
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:

@@ -1,0 +1,1 @@
+"""Accepted outcomes: taken, checked, reworded, withdrawn, and told in REPRODUCED.md."""

@@ -1,0 +1,124 @@
+"""Take today's outcome of an artefact as the accepted one: published/<scale>/, with provenance and reason."""
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from harness.accepted import reproduced
+from harness.base.errors import HarnessError
+from harness.base.files import ROOT, write_atomic
+from harness.base.layout import Layout, artefact_file
+from harness.make.fresh import require_fresh
+from harness.make.make import REMADE, computed, outputs, render_made
+from harness.numbers import cellfile
+from harness.published import manifest, publish
+from harness.runs import archives
+from harness.runs.record import now
+from harness.spec import fingerprint
+from harness.spec.artefacts import Artefact
+
+
+def require_reason(command: str, reason: str, asked: str) -> None:
+    if len(reason.split()) < 2:
+        raise HarnessError(f"{command} needs --reason with at least a few words: {asked}")
+
+
+def accept(artefact: Artefact, layout: Layout, reason: str, root: Path = ROOT) -> Path:
+    """One artefact; its provenance's path."""
+    (provenance,) = accept_all([artefact], layout, reason, root)
+    return provenance
+
+
+def accept_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Path = ROOT) -> Iterator[Path]:
+    """All of them at once; one that is refused keeps no other from it, and is told in the end."""
+    require_reason("accept", reason, "why is this outcome right?")
+    publish.finish(layout)
+    files: dict[Path, bytes] = {}
+    records: dict[str, list[str]] = {}
+    accepted, refused = [], []
+    for artefact in chosen:
+        try:
+            found, runs = _accepted(artefact, layout, reason, root)
+        except HarnessError as error:
+            refused.append(str(error))
+            continue
+        files |= found
+        records.setdefault(artefact.paper, []).extend(runs)
+        accepted.append(artefact)
+    if accepted:
+        for paper, runs in records.items():
+            files |= archives.with_records(paper, dict.fromkeys(runs), layout, root)
+        specs = [spec for artefact in accepted for spec in manifest.stands_on(artefact)]
+        publish.publish(layout, files, specs)
+        reproduced.write(root)
+    yield from (_provenance(artefact, layout) for artefact in accepted)
+    if refused:
+        raise HarnessError("\n".join(refused))
+
+
+def _provenance(artefact: Artefact, layout: Layout) -> Path:
+    return artefact_file(layout.published, artefact.name, ".provenance.json")
+
+
+def _accepted(
+    artefact: Artefact, layout: Layout, reason: str, root: Path
+) -> tuple[dict[Path, bytes], list[str]]:
+    """Made again from its records alone: the files to publish, where they came from among them; the runs."""
+    records = require_fresh(artefact, layout, root)
+    provenance = _provenance(artefact, layout)
+    _require_same_status(artefact, records, cellfile.provenance(provenance))
+    files = _made_again(artefact, layout, root)
+    runs = []
+    for run, record in records.items():
+        size = sum(file.stat().st_size for file in layout.run_folder(run).iterdir() if file.is_file())
+        runs.append({**{key: record[key] for key in archives.NOTED}, "bytes": size})
+    noted = {
+        "artefact": artefact.name,
+        "scale": layout.scale,
+        "accepted": now(),
+        "reason": reason,
+        "rule": fingerprint.RULE,
+        "cells": fingerprint.of_cells(artefact),
+        "claims": fingerprint.of_claims(artefact, layout.scale),
+        "runs": runs,
+    }
+    return files | {provenance: (json.dumps(noted, indent=1) + "\n").encode()}, list(records)
+
+
+def _made_again(artefact: Artefact, layout: Layout, root: Path) -> dict[Path, bytes]:
+    """Its files by their place in published/; an error where those in results/ are not what its records give.
+
+    What somebody looked at there is then what is accepted, and nothing that was edited there is.
+    """
+    remake = f"python -m harness make {artefact.name} --scale {layout.scale}"
+    again = f"make it again with `{remake}` and look at it"
+    files = {}
+    with tempfile.TemporaryDirectory() as folder:
+        apart = Layout(layout.scale, layout.root, Path(folder))
+        made = computed(artefact, layout, root)
+        for suffix, text in ((".cells.csv", made.cells), (".claims.csv", made.claims)):
+            write_atomic(artefact_file(apart.results, artefact.name, suffix), text)
+        render_made(artefact, apart, list(made.records.values()))
+        for path in outputs(artefact, apart.results):
+            seen = layout.results / path.relative_to(apart.results)
+            if not seen.is_file():
+                raise HarnessError(f"{artefact.name} has no {seen.name} at scale {layout.scale}: {again}")
+            if seen.read_bytes() != path.read_bytes():
+                name = seen.relative_to(layout.root)
+                raise HarnessError(f"{name} is not what the records of {artefact.name} give: {again}")
+            if path.suffix not in REMADE:
+                files[layout.published / path.relative_to(apart.results)] = path.read_bytes()
+    return files
+
+
+def _require_same_status(artefact: Artefact, records: dict[str, dict], before: dict) -> None:
+    """The same code with the same config does not end otherwise."""
+    for run in before["runs"]:
+        today = records.get(run["run"])
+        same = today and all(today[key] == run[key] for key in ("code", "config", "machine"))
+        if same and today["status"] != run["status"]:
+            raise HarnessError(
+                f"{artefact.name}: {run['run']} ended as {run['status']!r} when it was accepted and as"
+                f" {today['status']!r} now, with the same code and config: delete its folder and run it again"
+            )

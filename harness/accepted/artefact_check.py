@@ -1,0 +1,230 @@
+"""One accepted artefact under the check: what it follows from, and what today's runs make of it."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.accepted import differences
+from harness.accepted.differences import Change
+from harness.base.errors import HarnessError
+from harness.base.layout import Layout, artefact_file
+from harness.bench.carried import alike
+from harness.make.fresh import require_fresh
+from harness.make.make import REMADE, Made, computed, outputs, texts
+from harness.numbers import cellfile
+from harness.runs import archives
+from harness.spec import fingerprint
+from harness.spec.artefacts import Artefact
+
+KEPT, SEALED = "follow from kept records", "rest on their digests alone"
+HERE = "were compared with runs made here"
+TIMES, ELSEWHERE = "measured times", "numbers of runs on another processor or with other versions"
+COMPUTES = ("processor", "numpy", "scipy", "torch", "blas", "onednn")
+
+
+@dataclass
+class Checked:
+    """What changed, and how many numbers and verdicts were looked at in which way."""
+
+    changes: list[Change] = field(default_factory=list)
+    looked: Counter[str] = field(default_factory=Counter)
+    loosely: Counter[str] = field(default_factory=Counter)
+
+
+def of_artefact(
+    artefact: Artefact, layout: Layout, apart: Layout, root: Path, here: bool, found: Checked
+) -> list[Change]:
+    """What is not as it was accepted. Kept records are laid out `apart`; `here`: today's runs count, too."""
+    accepted = artefact_file(layout.published, artefact.name, ".cells.csv")
+    ours = artefact_file(layout.results, artefact.name, ".cells.csv")
+    if not accepted.is_file():
+        accept = f"python -m harness accept {artefact.name} --scale {layout.scale} --reason …"
+        never = ours.is_file() or artefact.runs(layout.scale, root)
+        return [Change(artefact.name, "", "was never accepted", accept)] if never else []
+    if broken := _broken(artefact, layout):
+        return broken
+    one = _One(artefact, layout, apart, root)
+    told = one.misplaced() + one.from_kept(found) + (one.outdated() or one.otherwise_shown())
+    if here and ours.is_file():
+        told += one.from_here(found)
+    elif here:
+        told.append(one.told("has no cells at this scale", one.rerun))
+    return list(dict.fromkeys(told)) or one.otherwise()
+
+
+def _broken(artefact: Artefact, layout: Layout) -> list[Change]:
+    """Files of either side that are cut short, with the command that brings each back."""
+    remake = f"python -m harness make {artefact.name} --scale {layout.scale}"
+    found = []
+    for base, suffix, read in (
+        (layout.published, ".cells.csv", cellfile.cells),
+        (layout.published, ".claims.csv", cellfile.claims),
+        (layout.published, ".provenance.json", cellfile.provenance),
+        (layout.results, ".cells.csv", cellfile.cells),
+        (layout.results, ".claims.csv", cellfile.claims),
+    ):
+        path = artefact_file(base, artefact.name, suffix)
+        file = path.relative_to(layout.root).as_posix()
+        try:
+            if path.is_file():
+                read(path)
+        except HarnessError as error:
+            look = remake if base == layout.results else f"git checkout -- {file}"
+            how = str(error).partition("(")[2].partition(")")[0] or "it is no JSON"
+            found.append(Change(artefact.name, "", f"{file} is cut short or was damaged ({how})", look))
+    return found
+
+
+class _One:
+    """An artefact whose accepted files can be read."""
+
+    def __init__(self, artefact: Artefact, layout: Layout, apart: Layout, root: Path) -> None:
+        self.artefact, self.layout, self.apart, self.root = artefact, layout, apart, root
+        self.cells = cellfile.cells(self._file(layout.published, ".cells.csv"))
+        self.claims = cellfile.claims(self._file(layout.published, ".claims.csv"))
+        self.noted = cellfile.provenance(self._file(layout.published, ".provenance.json"))
+        self.much = len(self.cells) + len(self.claims)
+        self.rerun = f"snakemake {artefact.target} --config scale={layout.scale}"
+        self.find = f"python -m harness find {artefact.name} --scale {layout.scale}"
+
+    def _file(self, base: Path, suffix: str) -> Path:
+        return artefact_file(base, self.artefact.name, suffix)
+
+    def told(self, what: str, look: str = "", place: str = "") -> Change:
+        return Change(self.artefact.name, place, what, look or self.find)
+
+    def misplaced(self) -> list[Change]:
+        """A provenance of something else, or of other runs than the accepted cells name."""
+        mine = {"artefact": self.artefact.name, "scale": self.layout.scale}
+        found = [
+            self.told(f"its provenance says that its {key} is {self.noted.get(key)!r}")
+            for key, value in mine.items()
+            if self.noted.get(key) != value
+        ]
+        noted = {run["run"] for run in self.noted["runs"]}
+        named = {run for cell in self.cells for run in cell["runs"].split()}
+        if lacking := sorted(named - noted):
+            found.append(self.told(f"its provenance lacks {lacking[0]}, of which its cells are made"))
+        return found
+
+    def outdated(self) -> list[Change]:
+        """Accepted from runs of another configuration than today's, whatever these would give."""
+        what = fingerprint.outdated(self.artefact, self.noted, self.layout.scale, self.root)
+        return [self.told(what, self.rerun)] if what else []
+
+    def from_kept(self, found: Checked) -> list[Change]:
+        """The accepted cells and claims again, from the very records that they were accepted from."""
+        runs = {run.id for run in self.artefact.runs(self.layout.scale, self.root)}
+        records = archives.records(runs, self.apart)
+        # Outcomes accepted before records were kept with them note no digest of theirs.
+        promised = [run["run"] for run in self.noted["runs"] if "digest" in run]
+        if lacking := [run for run in promised if run not in records]:
+            return [self.told(f"the kept record of {lacking[0]}, of which it was accepted, is missing")]
+        if runs != records.keys():
+            found.looked[SEALED] += self.much
+            return []
+        found.looked[KEPT] += self.much
+        for run in self.noted["runs"]:
+            record = records.get(run["run"], {})
+            if differs := [key for key in archives.NOTED if record.get(key) != run.get(key)]:
+                what = f"its provenance and the kept record of {run['run']} differ in {differs[0]}"
+                return [self.told(what)]
+        try:
+            made = computed(self.artefact, self.apart, self.root)
+        except HarnessError as error:
+            return [self.told(f"cannot be made from its kept records: {error}")]
+        return self._places(made, True)
+
+    def otherwise_shown(self) -> list[Change]:
+        """Its page and its LaTeX say what its cells say; a picture is held by its digest."""
+        frame = cellfile.read_cells(self._file(self.layout.published, ".cells.csv"))
+        shown = texts(self.artefact, self.layout.scale, frame, self.noted["runs"])
+        found = []
+        for path in outputs(self.artefact, self.layout.published):
+            if path.suffix in REMADE:
+                continue
+            file = path.relative_to(self.layout.root).as_posix()
+            text = shown.get(path.suffix)
+            if not path.is_file():
+                found.append(self.told(f"{file} is missing", f"git checkout -- {file}"))
+            elif text is not None and path.read_text(encoding="utf-8") != text:
+                reword = (
+                    f"python -m harness reword {self.artefact.name} --scale {self.layout.scale} --reason …"
+                )
+                found.append(self.told(f"{file} does not show its accepted cells", reword))
+        return found
+
+    def from_here(self, found: Checked) -> list[Change]:
+        """What was made here: of today's code, as its records give it, and as it was accepted."""
+        try:
+            made = computed(self.artefact, self.layout, self.root)  # first: a copied record is told as one
+            records = require_fresh(self.artefact, self.layout, self.root)
+        except HarnessError as error:
+            what = str(error).split(": make it again")[0].removeprefix(f"{self.artefact.name} ")
+            return [self.told(what, self.rerun)]
+        told = []
+        for suffix, text in ((".cells.csv", made.cells), (".claims.csv", made.claims)):
+            path = self._file(self.layout.results, suffix)
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                remake = f"python -m harness make {self.artefact.name} --scale {self.layout.scale}"
+                file = path.relative_to(self.layout.root).as_posix()
+                told.append(self.told(f"{file} is not what its records give", remake))
+        clocks = frozenset((c.row, c.column) for c in self.artefact.cells if c.select.get("clock"))
+        alike = _alike(self.noted["runs"], records.values())
+        # Training amplifies the last digit, in which processors differ: a single run has no value to hold.
+        free = clocks if alike else frozenset((c.row, c.column) for c in self.artefact.cells)
+        found.looked[HERE] += self.much
+        found.loosely[TIMES] += len(clocks)
+        found.loosely[ELSEWHERE] += len(free - clocks)
+        told += self._places(made, False, free=free, clocks=clocks)
+        return told + self._otherwise_run(records, alike)
+
+    def _places(self, made: Made, exact: bool, **how: Any) -> list[Change]:
+        """What changed from the accepted cells and claims to these."""
+        cells, claims = cellfile.cells_in(made.cells), cellfile.claims_in(made.claims)
+        of_cells = differences.of_cells(self.cells, cells, exact=exact, **how)
+        of_claims = differences.of_claims(self.claims, claims, exact=exact)
+        tests = fingerprint.of_claims(self.artefact, self.layout.scale)
+        for claim in self.claims:
+            if self.noted.get("claims", {}).get(claim["id"]) != tests.get(claim["id"]):
+                of_claims.setdefault(claim["id"], "is tested otherwise than when its verdict was accepted")
+        look = {"is gone": self.rerun}
+        found = [self.told(what, look.get(what, ""), place) for place, what in of_cells.items()]
+        return found + [self.told(what, "", f"claim {name}") for name, what in of_claims.items()]
+
+    def _otherwise_run(self, records: dict[str, dict[str, Any]], same_processor: bool) -> list[Change]:
+        """A run that asked another truth than when it was accepted, or ended otherwise."""
+        asked = ("status", "truths") if same_processor else ("truths",)
+        return [
+            self.told(f"{run['run']} has other {key} than when it was accepted")
+            for run in self.noted["runs"]
+            for key in asked
+            if run["run"] in records and key in run and not _same(key, records[run["run"]][key], run[key])
+        ]
+
+    def otherwise(self) -> list[Change]:
+        """Equal numbers and verdicts that came about in another way."""
+        for key, now, what in (
+            (
+                "cells",
+                fingerprint.of_cells(self.artefact),
+                "was accepted with other cells or printed numbers",
+            ),
+            ("rule", fingerprint.RULE, "was accepted by an earlier rule of verdicts"),
+        ):
+            if self.noted.get(key) != now:
+                return [self.told(what)]
+        return []
+
+
+def _alike(*both: Iterable[dict[str, Any]]) -> bool:
+    """Made on the same kinds of machine, with the same versions as far as both name them."""
+    then, now = ([run["machine"] for run in runs] for runs in both)
+    named = [key for key in COMPUTES if all(key in machine for machine in [*then, *now])]
+    return len({frozenset(tuple(each[key] for key in named) for each in side) for side in (then, now)}) == 1
+
+
+def _same(key: str, one: Any, other: Any) -> bool:
+    return alike(one) == alike(other) if key == "truths" else one == other

@@ -1,0 +1,166 @@
+"""What was accepted in published/, artefact by artefact: read back, counted and named."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from harness.base.files import ROOT
+from harness.base.layout import SCALES, Layout, artefact_file
+from harness.numbers import cellfile
+from harness.numbers.verdict_words import HOLDS, JUDGED, VERDICTS
+from harness.spec import artefacts, fingerprint
+from harness.spec.artefacts import Artefact
+
+OURS = "(ours) "  # how the text of a claim begins that is not the paper's
+SMALL, OLD = "°", "†"  # behind the name of an artefact: so far at the smallest scale; to be accepted anew
+
+# How verdicts are counted: those that hold, each other word that is a judgement, and what was not judged.
+_GROUPS = {"holds": HOLDS} | {word: (word,) for word in JUDGED if word not in HOLDS}
+_GROUPS["not judged"] = tuple(word for word in VERDICTS if word not in JUDGED)
+_MANY = {"holds": "hold", "differs": "differ", "contradicts": "contradict", "paper issue": "paper issues"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An artefact as it was accepted at the largest scale that there is."""
+
+    artefact: Artefact
+    scale: str
+    cells: list[dict[str, Any]]
+    claims: list[dict[str, str]]
+    page: str  # its Markdown, seen from the root
+    old: str = ""  # why it is to be accepted anew
+    seconds: float = 0.0  # that a run of it took
+
+    @property
+    def name(self) -> str:
+        return self.artefact.label
+
+    @property
+    def link(self) -> str:
+        return f"[{self.name}]({self.page}){OLD * bool(self.old)}"
+
+    @property
+    def printed(self) -> list[dict[str, Any]]:
+        """Our numbers where the paper prints one."""
+        return [cell for cell in self.cells if cell["reported"]]
+
+    @property
+    def small(self) -> bool:
+        """Accepted at the smallest scale only, where what is trained or queried is not judged."""
+        return self.scale == SCALES[0]
+
+
+def of_paper(paper: str, root: Path = ROOT) -> list[Outcome]:
+    """What was accepted of a paper, in its order; then what is not in the paper."""
+    mine = sorted((a for a in artefacts.artefacts(root) if a.paper == paper), key=lambda a: not a.in_paper)
+    return [found for artefact in mine if (found := accepted(artefact, root))]
+
+
+def accepted(artefact: Artefact, root: Path = ROOT) -> Outcome | None:
+    """At the largest scale at which it was."""
+    layouts = (Layout(scale, root) for scale in reversed(SCALES))
+    found = (_read(artefact, layout, layout.published) for layout in layouts)
+    return next(filter(None, found), None)
+
+
+def made(artefact: Artefact, layout: Layout) -> Outcome | None:
+    """As it was made here."""
+    return _read(artefact, layout, layout.results)
+
+
+def _read(artefact: Artefact, layout: Layout, base: Path) -> Outcome | None:
+    cells, claims, page, told = (
+        artefact_file(base, artefact.name, suffix)
+        for suffix in (".cells.csv", ".claims.csv", ".md", ".provenance.json")
+    )
+    if not cells.is_file():
+        return None
+    noted = cellfile.provenance(told)
+    old = _why_old(noted, artefact, layout.scale, layout.root) if told.is_file() else ""
+    read = cellfile.cells(cells), cellfile.claims(claims)
+    took = [run["seconds"] for run in noted["runs"] if run.get("seconds")]
+    usual = median(took) if took else 0.0
+    return Outcome(artefact, layout.scale, *read, page.relative_to(layout.root).as_posix(), old, usual)
+
+
+def _why_old(noted: dict[str, Any], artefact: Artefact, scale: str, root: Path) -> str:
+    if told := fingerprint.outdated(artefact, noted, scale, root):
+        return told.removeprefix("was ")
+    if noted.get("cells") != fingerprint.of_cells(artefact):
+        return "accepted before today's cells were asked for"
+    return "" if noted.get("rule") == fingerprint.RULE else "judged by an earlier rule of verdicts"
+
+
+def kind_of(cell: dict[str, Any]) -> str:
+    """What stands behind our number: a setting read back, a count or a look-up, or a measurement."""
+    if cell["n"] == 0 and not cell["text"]:
+        return "not run"
+    if cell["text"] and math.isnan(cell["value"]):
+        return "settings"
+    return "counted or looked up" if cell["spread_kind"] == "exact" else "measured"
+
+
+KINDS_OF_NUMBERS = ("measured", "counted or looked up", "settings", "not run")
+
+
+def of_numbers(found: Iterable[Outcome], kind: str | None = None) -> Counter[str]:
+    """How many of the numbers that the paper prints have which verdict: of one kind, or of all."""
+    cells = [cell for o in found for cell in o.printed]
+    return Counter(cell["verdict"] for cell in cells if kind in (None, kind_of(cell)))
+
+
+def of_claims(found: Iterable[Outcome], ours: bool | None = None) -> Counter[str]:
+    """The same of claims: the paper's, ours, or all."""
+    claims = [c for o in found for c in o.claims if ours in (None, c["text"].startswith(OURS))]
+    return Counter(claim["verdict"] for claim in claims)
+
+
+def grouped(counts: Counter[str]) -> dict[str, int]:
+    """How many hold, differ, …, and are not judged, of the groups that there are."""
+    told = {name: sum(counts[word] for word in words) for name, words in _GROUPS.items()}
+    return {name: n for name, n in told.items() if n}
+
+
+def in_words(counts: Counter[str]) -> str:
+    """`69 hold, 1 differs, 30 not judged`."""
+    told = grouped(counts).items()
+    return ", ".join(f"{n} {name if n == 1 else _MANY.get(name, name)}" for name, n in told)
+
+
+def lines(artefact: Artefact, layout: Layout) -> list[str]:
+    """In a line each: as made here at this scale, and as accepted at the largest."""
+    here, there = made(artefact, layout), accepted(artefact, layout.root)
+    told = (
+        [f"{_fared(here)}; made at scale {here.scale}"] if here else [f"never made at scale {layout.scale}"]
+    )
+    return told + ([f"{_fared(there)}; accepted at scale {there.scale}, {there.page}"] if there else [])
+
+
+def _fared(outcome: Outcome) -> str:
+    numbers = in_words(of_numbers([outcome])) or "none is printed"
+    return f"numbers: {numbers}; claims: {in_words(of_claims([outcome])) or 'none'}"
+
+
+def setting_of(text: str) -> tuple[str, str]:
+    """`(ours) NB101-1, SPOS: it is so.` → `NB101-1, SPOS` and `(ours) It is so.`."""
+    ours = OURS if text.startswith(OURS) else ""
+    setting, colon, rest = text.removeprefix(OURS).partition(": ")
+    return (setting, ours + capital(rest)) if colon else ("", text)
+
+
+def in_groups(made: list[tuple[str, dict[str, str]]]) -> str:
+    """`NB101-1 (SPOS, Reptile), DARTS (SPOS)`; a setting of one word as it is."""
+    groups: dict[str, list[str]] = {}
+    for setting, _ in made:
+        first, _, rest = setting.partition(", ")
+        groups.setdefault(first, []).append(rest)
+    return ", ".join(f"{first} ({', '.join(rest)})" if any(rest) else first for first, rest in groups.items())
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,1 @@
+"""What everything stands on: errors, files, folders, YAML, settings, random streams, threads."""

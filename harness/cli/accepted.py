@@ -1,0 +1,85 @@
+"""The command line's part that looks at accepted outcomes and changes them."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from harness.base.errors import HarnessError
+from harness.base.layout import Layout
+from harness.campaign import campaign
+from harness.spec import artefacts
+from harness.spec.experiments import RunSpec
+
+
+def check(options: argparse.Namespace) -> int:
+    from harness.accepted import check as checked
+    from harness.runs import replay
+
+    layout = Layout(options.scale)
+    found = checked.check(layout, here=not options.published)
+    told = checked.lines(found.changes, options.scale)
+    if options.artefacts:
+        names = {artefact.name for artefact in artefacts.chosen(options.artefacts)}
+        told = [str(change) for change in found.changes if change.artefact in names]
+    for line in told:
+        print(f"changed: {line}", file=sys.stderr)
+    again: list[RunSpec] = []
+    differ: list[str] = []
+    if options.replay:
+        again = replay.chosen(layout)
+        differ = list(replay.replayed(again, layout))
+    for line in differ:
+        print(f"changed: {line}", file=sys.stderr)
+    if not (found.changes or differ):
+        print("\n".join(checked.summary(found, options.scale, len(again))))
+    return 1 if found.changes or differ else 0
+
+
+def replay(options: argparse.Namespace) -> int:
+    from harness.runs import replay
+
+    layout, code = Layout(options.scale), 0
+    for run in options.runs:
+        try:
+            differ = replay.differences(run, layout)
+        except HarnessError as error:
+            print(f"{run}: cannot be run again: {error}")
+            code = 1
+            continue
+        if differ:
+            more = f"; and {len(differ) - 1} more" if differ[1:] else ""
+            look = f"python -m harness replay {run} --scale {options.scale}"
+            print(f"{run}: run again, {differ[0]}{more}. Look closer: {look}")
+            code = 1
+    return code
+
+
+def accept(options: argparse.Namespace) -> int:
+    from harness.accepted.accept import accept_all
+
+    return _each_done(accept_all, options)
+
+
+def reword(options: argparse.Namespace) -> int:
+    from harness.accepted.reword import reword_all
+
+    return _each_done(reword_all, options)
+
+
+def withdraw(options: argparse.Namespace) -> int:
+    """An artefact that the project no longer has."""
+    from harness.accepted.withdraw import withdraw
+
+    layout = Layout(options.scale)
+    campaign.hold(layout)
+    print(withdraw(options.artefact, layout, options.reason))
+    return 0
+
+
+def _each_done(do: Callable[..., Iterator[Path]], options: argparse.Namespace) -> int:
+    layout = Layout(options.scale)
+    campaign.hold(layout)  # what is accepted must not be made anew meanwhile
+    for provenance in do(artefacts.chosen(options.artefacts), layout, options.reason):
+        print(provenance.relative_to(layout.root))
+    return 0

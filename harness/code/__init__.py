@@ -1,0 +1,1 @@
+"""Which code a number comes from: its identity, and which older code counts as it."""

@@ -1,0 +1,1 @@
+"""What drawings of figures share: colours, sizes, bands, maps."""

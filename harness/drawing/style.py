@@ -1,0 +1,107 @@
+"""The house style of figures: one column wide, colour-blind safe, the same bytes for the same cells."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from harness.base.files import write_atomic
+
+COLUMN = 3.4  # inches, one column of a two-column page
+WIDE = 7.0
+# Okabe and Ito's palette: told apart with every common colour blindness.
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"
+BLACK, GREY, RULE = "#222222", "#888888", "#BBBBBB"
+# The same thing has the same colour in every figure of every paper; a name that is missing here is an error.
+COLOURS = {"oracle": BLACK, "#params": GREY, "12 epochs": BLUE}
+COLOURS |= {"d_opt": GREEN, "pruned": BLUE, "full": PURPLE}  # of LDNs, as LDN-95 and LDN-full are
+COLOURS |= {"q": SKY, "DDN": VERMILION, "LDN-95": BLUE, "LDN-E": GREEN, "LDN-full": PURPLE}
+# Estimators of generalisation, algorithms that train a super-network, and how its parts are fine-tuned.
+COLOURS |= {"SoTL": BLUE, "TLMini": SKY, "ValAcc": VERMILION, "ValAccMini": ORANGE}
+COLOURS |= {"SoG": GREEN, "SoGN": PURPLE, "Params": GREY}
+COLOURS |= {"SPOS": BLUE, "FairNAS": ORANGE, "MultiPath": GREEN, "Reptile": VERMILION, "Metaprox": PURPLE}
+COLOURS |= {"MultiPath + Metaprox": SKY}
+# Super-networks with weights that depend on the choices before.
+COLOURS |= {"baseline": VERMILION, "bias1": BLUE, "bias2": SKY, "bias3": GREEN}
+COLOURS |= {"split125": PURPLE, "split175": ORANGE, "split200": GREEN, "split400": PURPLE, "split500": ORANGE}
+COLOURS |= {"weak300": SKY, "weak600": VERMILION, "weak900": BLUE, "strong150": ORANGE, "strong600": GREEN}
+# Steps that a hypergradient looks along.
+COLOURS |= {"T = 2": VERMILION, "T = 5": PURPLE, "T = 10": ORANGE, "T = 25": BLACK, "T = 50": GREEN}
+COLOURS |= {"T = 150": SKY, "T = 250": BLUE, "T = 2, validation": GREY}
+COLOURS |= {"lr 0.01": VERMILION, "lr 0.001": BLUE, "batch 128": ORANGE, "batch 256": GREEN}
+
+
+def style() -> dict[str, object]:
+    return {
+        "font.size": 8,
+        "axes.titlesize": 8,
+        "axes.labelsize": 8,
+        "legend.fontsize": 7,
+        "xtick.labelsize": 7,
+        "ytick.labelsize": 7,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "lines.linewidth": 1.2,
+        "legend.frameon": False,
+        "svg.hashsalt": "nas-reproduction",
+        "svg.fonttype": "none",
+        "pdf.fonttype": 42,
+        "figure.dpi": 200,
+    }
+
+
+def band(axes: Axes, points: pd.DataFrame, colour: str, label: str, **line: object) -> Line2D:
+    """`value` against `x` with a band of one spread to both sides."""
+    points = points.sort_values("x")
+    spread = points["spread"].fillna(0)
+    low, high = points["value"] - spread, points["value"] + spread
+    axes.fill_between(points["x"], low, high, color=colour, alpha=0.2, linewidth=0)
+    look = {"marker": ".", "markersize": 3, **line}
+    return axes.plot(points["x"], points["value"], color=colour, label=label, **look)[0]
+
+
+def interval(
+    axes: Axes,
+    points: pd.DataFrame,
+    colour: str,
+    label: str | None = None,
+    *,
+    floor: object = None,
+    **line: object,
+) -> None:
+    """`value` against `x` with its 95 % interval as a band; `floor`: where the band must end."""
+    points = points.sort_values("x")
+    low, high = points["lo"].fillna(points["value"]), points["hi"].fillna(points["value"])
+    low = low if floor is None else low.clip(lower=floor)
+    axes.fill_between(points["x"], low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.plot(points["x"], points["value"], color=colour, label=label, **line)
+
+
+def not_run(axes: Axes) -> None:
+    """A panel without runs says so and shows nothing else."""
+    axes.text(0.5, 0.5, "not run at this scale", ha="center", color=GREY, transform=axes.transAxes)
+    axes.tick_params(bottom=False, left=False, labelbottom=False, labelleft=False)  # others may share them
+    axes.spines[:].set_visible(False)
+
+
+def save(draw: Callable[[pd.DataFrame, Figure], None], cells: pd.DataFrame, base: Path) -> None:
+    """Draw once and write <base>.png, .svg and .pdf without dates, so that equal cells give equal bytes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    with matplotlib.rc_context(style()):
+        figure = Figure(layout="constrained")
+        FigureCanvasAgg(figure)
+        draw(cells, figure)
+        for kind, metadata in (
+            ("png", {"Software": None}),
+            ("svg", {"Date": None}),
+            ("pdf", {"CreationDate": None}),
+        ):
+            memory = io.BytesIO()
+            figure.savefig(memory, format=kind, metadata=metadata)
+            write_atomic(base.with_suffix(f".{kind}"), memory.getvalue())

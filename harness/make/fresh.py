@@ -1,0 +1,83 @@
+"""Whether an artefact was made from what is there now: records, YAML, drawing, the code that makes it."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from harness.base.errors import HarnessError
+from harness.base.files import ROOT, sha256_of, write_atomic
+from harness.base.layout import Layout
+from harness.code.code_id import drawing_id, step_id
+from harness.runs.record import read_record
+from harness.runs.stale import why_stale
+from harness.spec.artefacts import Artefact
+
+
+def decided_by(artefact: Artefact, scale: str, root: Path = ROOT) -> dict[str, str]:
+    """What besides its records decides an artefact, by content: an edited file may keep its old date.
+
+    Of experiments.yaml that is what no record holds: why cells have no run, and what differs.
+    """
+    found = {
+        "YAML": sha256_of(artefact.path),
+        "experiments": _hash(repr((artefact.differs(scale), artefact.absences(scale, root)))),
+        "code": step_id("harness.make.make"),
+    }
+    if artefact.kind == "figure":
+        found["drawing"] = drawing_id(artefact.drawing)
+    return found
+
+
+def forget_made(artefact: Artefact, layout: Layout) -> None:
+    """What is made in part is not fresh."""
+    _note(artefact.name, layout).unlink(missing_ok=True)
+
+
+def note_made(
+    artefact: Artefact, records: dict[str, dict[str, Any]], layout: Layout, root: Path = ROOT
+) -> None:
+    """From which YAML and which records an artefact was made."""
+    sources = _sources(artefact, records, layout.scale, root)
+    write_atomic(_note(artefact.name, layout), json.dumps(sources, indent=1) + "\n")
+
+
+def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> dict[str, dict[str, Any]]:
+    """The records that it stands on; an error where its YAML, drawing, runs or their code changed since."""
+    again = f"make it again with `snakemake {artefact.target} --config scale={layout.scale}`"
+    records = {}
+    for spec in artefact.runs(layout.scale, root):
+        records[spec.id] = read_record(layout.run_folder(spec.id))
+        if reason := why_stale(spec, records[spec.id], layout):
+            raise HarnessError(f"{artefact.name} stands on {spec.id}, and {reason} since: {again}")
+    noted = _noted(artefact.name, layout)
+    for what, now in _sources(artefact, records, layout.scale, root).items():
+        if noted.get(what) != now:
+            raise HarnessError(f"{artefact.name} was made before its {what} changed: {again}")
+    return records
+
+
+def _note(name: str, layout: Layout) -> Path:
+    return layout.results / "check" / "made" / f"{name}.json"
+
+
+def _noted(name: str, layout: Layout) -> dict[str, Any]:
+    try:
+        noted = json.loads(_note(name, layout).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
+def _sources(
+    artefact: Artefact, records: dict[str, dict[str, Any]], scale: str, root: Path
+) -> dict[str, str]:
+    return {**decided_by(artefact, scale, root), "records": _records(records)}
+
+
+def _records(records: dict[str, dict[str, Any]]) -> str:
+    return _hash("\n".join(f"{run} {record['digest']}" for run, record in sorted(records.items())))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

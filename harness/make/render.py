@@ -1,0 +1,251 @@
+"""Cells → Markdown, LaTeX and HTML in the paper's layout. Formatting only: no number is made here."""
+
+import html
+import math
+import re
+from collections.abc import Callable
+
+import pandas as pd
+
+from harness.base.layout import SCALES
+from harness.make.texlayout import CELL, HEAD, LABEL, groups, wrapped
+from harness.numbers.verdict_words import MARKS
+from harness.spec.artefacts import Artefact
+
+_TEX = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}"}
+_TEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "\n": " "}
+_TEX |= {
+    "×": r"$\times$",
+    "≈": r"$\approx$",
+    "±": r"$\pm$",
+    "–": "--",
+    "λ": r"$\lambda$",
+    "ρ": r"$\rho$",
+    "τ": r"$\tau$",
+    "§": r"\S{}",
+    "|": r"\textbar{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "≠": r"$\neq$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "→": r"$\to$",
+    "−": "$-$",
+    "°": r"$^\circ$",
+    "·": r"$\cdot$",
+    "²": r"$^2$",
+    "√": r"$\surd$",
+}
+
+
+def number(value: float, spec: str) -> str:
+    """Our number as the artefact wants it printed; whole numbers with thousands."""
+    if not math.isfinite(value):
+        return "undefined"
+    if spec:
+        return format(value, _fitting(value, spec))
+    if float(value).is_integer():
+        return f"{int(value):,}" if abs(value) < 1e15 else f"{value:.3g}"
+    return f"{value:.3g}"
+
+
+def _fitting(value: float, spec: str) -> str:
+    """By its magnitude where digits or zeros tell nothing: losses that explode or vanish."""
+    decimals = re.search(r"\.(\d+)f$", spec)
+    fits = not decimals or 10.0 ** -(int(decimals[1]) + 2) <= abs(value) < 1e9 or value == 0
+    return spec if fits else ".2g"
+
+
+def ours(cell: pd.Series, spec: str) -> str:
+    """`0.79 (0.02)`, a setting's text, or a dash where nothing was run."""
+    if cell["n"] == 0:
+        return cell["text"] or "–"
+    spread = cell["spread"]
+    if math.isfinite(spread) and (not spec or spec.endswith("g")):
+        spec = _like(spread) or spec
+    shown = number(cell["value"], spec)
+    if not math.isfinite(spread):
+        return shown
+    # A spread below the last digit shown is a zero, but beside a number that is itself told by its magnitude.
+    fitting = _fitting(cell["value"], spec).lstrip("+")
+    return f"{shown} ({format(spread, '.2g' if fitting[-1:] in ('', 'g') else fitting)})"
+
+
+def _like(spread: float) -> str:
+    """As many decimals as two digits of the spread have; '' where there is none, or nothing but one."""
+    if not 0 < spread < 1e6:
+        return ""
+    return f",.{max(0, 1 - math.floor(math.log10(spread)))}f"
+
+
+def caption(
+    artefact: Artefact, scale: str, cells: pd.DataFrame, truths: list[str], outdated: str = ""
+) -> str:
+    """What a reader must know to judge the numbers: scale, n, spread, truth, and whether others are due."""
+    data = artefact.data
+    made = cells[cells["runs"] != ""]
+    where = data["where"]
+    parts = [f"{where[0].upper()}{where[1:]}: {data['title']}."]
+    if data.get("caption"):
+        parts.append(data["caption"].strip())
+    runs = {run for text in made["runs"] for run in text.split()}
+    behind = sorted({int(n) for n in made["n"] if n > 0})
+    each = f", n = {_span(behind)} per number" if behind else ""
+    made_by = f"{len(runs)} run{'s' if len(runs) != 1 else ''}{_seeds(runs)}"
+    scored = sorted({int(n) for n in made["architectures"] if n > 0})
+    each += f", {_span(scored)} architecture{'s' * (scored[-1] > 1)}" if scored else ""
+    parts.append(f"Scale {scale}{_set_up(artefact, scale)}, {made_by}{each}.")
+    kinds = {
+        "sample_sd": "sample standard deviation over runs or repeats",
+        "bootstrap": "of one run, or of one pair, the standard error by bootstrap over architectures",
+    }
+    shown = [words for kind, words in kinds.items() if (made["spread_kind"] == kind).any()]
+    if shown:
+        parts.append(f"In parentheses: {'; '.join(shown)}.")
+    if truths:
+        parts.append(f"Truth: {'; '.join(truths)}.")
+    if outdated:
+        parts.append(f"It {outdated}, and is to be made again.")
+    return " ".join(parts)
+
+
+def _set_up(artefact: Artefact, scale: str) -> str:
+    """How far it is from the published one."""
+    if differs := ", ".join(artefact.differs(scale)):
+        return f" (not the published set-up: {differs})"
+    small = scale == SCALES[0] and artefact.data.get("comparable_from", scale) != scale
+    return " (far from the published set-up: it shows that everything runs)" if small else ""
+
+
+def _span(counts: list[int]) -> str:
+    return f"{counts[0]:,} to {counts[-1]:,}" if len(counts) > 1 else f"{counts[0]:,}"
+
+
+def _seeds(runs: set[str]) -> str:
+    """` (seeds 0 to 2)`, from the names of the runs."""
+    seeds = sorted({int(run.rsplit("/s", 1)[1]) for run in runs})
+    if len(seeds) < 2:
+        return f" (seed {seeds[0]})" if seeds else ""
+    row = seeds == list(range(seeds[0], seeds[-1] + 1))
+    return f" (seeds {f'{seeds[0]} to {seeds[-1]}' if row else ', '.join(map(str, seeds))})"
+
+
+def markdown(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
+    """Each cell: ours [paper] mark."""
+    cells, text = _filled(cells, text)
+
+    def cell(c: pd.Series) -> str:
+        paper = f" [{c['reported']}]" if c["reported"] else ""
+        mark = MARKS[c["verdict"]][0]
+        return _md(f"{ours(c, format_of(artefact, c))}{paper}{' ' + mark if mark else ''}")
+
+    rows, columns, grid = _grid(cells, cell)
+    heads = ["", *columns]
+    lines = ["| " + " | ".join(map(_md, heads)) + " |", "|---" * len(heads) + "|"]
+    for r in rows:
+        line = [_md(r), *(grid.get((r, c), "") for c in columns)]
+        lines.append(f"| {' | '.join(line)} |")
+    legend = ", ".join(f"{MARKS[v][0]} {v}" for v in MARKS if v and (cells["verdict"] == v).any())
+    return "\n".join(
+        [*lines, "", _no_html(text), "", f"Ours [paper] mark: {legend or 'the paper prints no numbers'}.", ""]
+    )
+
+
+def latex(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
+    """Booktabs tables, several where one is too wide for a page; the paper's number in brackets."""
+    cells, text = _filled(cells, text)
+
+    def cell(c: pd.Series) -> str:
+        paper = f" [{_tex(c['reported'])}]" if c["reported"] else ""
+        return f"{_tex(ours(c, format_of(artefact, c)))}{paper} {MARKS[c['verdict']][1]}".strip()
+
+    rows, columns, grid = _grid(cells, cell)
+    heads, names = [_tex(c) for c in columns], [_tex(r) for r in rows]
+    body = [[grid.get((r, c), "") for r in rows] for c in columns]
+    tables = []
+    for group in groups(names, [[head, *cells] for head, cells in zip(heads, body, strict=True)]):
+        first = not tables
+        lines = [r"\begin{table}", r"\centering\footnotesize\setlength{\tabcolsep}{4pt}"]
+        lines += [] if first else [rf"{_tex(artefact.data['where'])}, continued\\[3pt]"]
+        lines += [rf"\begin{{tabular}}{{l{'r' * len(group)}}}", r"\toprule"]
+        lines += [" & ".join(["", *(wrapped(heads[k], HEAD, "r", "b") for k in group)]) + r" \\", r"\midrule"]
+        for i, name in enumerate(names):
+            shown = [wrapped(name, LABEL, "l"), *(wrapped(body[k][i], CELL, "r") for k in group)]
+            lines.append(" & ".join(shown) + r" \\")
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [rf"\caption{{{_tex(text)}}}", rf"\label{{tab:{artefact.target}}}"] if first else []
+        tables += [*lines, r"\end{table}", ""]
+    return "\n".join(tables)
+
+
+def html_table(artefact: Artefact, cells: pd.DataFrame) -> str:
+    """A <table> in the paper's layout for the report."""
+
+    def cell(c: pd.Series) -> str:
+        word = c["verdict"] or "unreported"
+        paper = f'<span class="reported">[{html.escape(c["reported"])}]</span>' if c["reported"] else ""
+        mark = (
+            f'<abbr title="{html.escape(c["verdict"])}">{MARKS[c["verdict"]][0]}</abbr>'
+            if c["verdict"]
+            else ""
+        )
+        shown = html.escape(ours(c, format_of(artefact, c)))
+        return f'<td data-verdict="{html.escape(word)}"><span class="ours">{shown}</span> {paper} {mark}</td>'
+
+    rows, columns, grid = _grid(cells, cell)
+    head = "".join(f'<th scope="col">{html.escape(c)}</th>' for c in columns)
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(r)}</th>'
+        + "".join(grid.get((r, c), "<td></td>") for c in columns)
+        + "</tr>\n"
+        for r in rows
+    )
+    return f"<table>\n<thead><tr><td></td>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+
+
+def format_of(artefact: Artefact, cell: pd.Series) -> str:
+    """The row's format, else the column's, else the artefact's."""
+    for key, name in (("rows", cell["row"]), ("columns", cell["column"])):
+        for line in artefact.data[key]:
+            if str(line["name"]) == name and "format" in line:
+                return line["format"]
+    return artefact.data.get("format", "")
+
+
+def _filled(cells: pd.DataFrame, text: str) -> tuple[pd.DataFrame, str]:
+    """Without rows and columns that hold no number, ours or the paper's; the caption names them instead."""
+    filled = (cells["n"] > 0) | (cells["text"] != "") | (cells["reported"] != "")
+    left_out = []
+    for by in ("row", "column"):
+        some = filled.groupby(cells[by], sort=False).any()
+        names = [str(name) for name in some.index[~some]]
+        if 0 < len(names) < len(some):
+            cells, filled = cells[~cells[by].isin(names)], filled[~cells[by].isin(names)]
+            left_out.append(f"{by}{'s' * (len(names) > 1)} {_named(names)}")
+    return cells, f"{text} No number at this scale: {' and '.join(left_out)}." if left_out else text
+
+
+def _named(names: list[str]) -> str:
+    return "; ".join(names) if len(names) <= 6 else f"{names[0]}; {names[1]}; …; {names[-1]} ({len(names)})"
+
+
+def _grid(
+    cells: pd.DataFrame, show: Callable[[pd.Series], str]
+) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
+    rows = list(dict.fromkeys(cells["row"]))
+    columns = list(dict.fromkeys(cells["column"]))
+    return rows, columns, {(c["row"], c["column"]): show(c) for _, c in cells.iterrows()}
+
+
+def _tex(text: str) -> str:
+    """No command of LaTeX's; at the beginning of a line [ and * would belong to the line break before."""
+    guard = "{}" if str(text).startswith(("[", "*")) else ""
+    return guard + "".join(_TEX.get(ch, ch) for ch in str(text))
+
+
+def _md(text: str) -> str:
+    return _no_html(text).replace("\n", " ").replace("|", r"\|")
+
+
+def _no_html(text: str) -> str:
+    return re.sub("<(?=[a-zA-Z/!?])", r"\<", text)

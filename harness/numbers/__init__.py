@@ -1,0 +1,1 @@
+"""From records to numbers: rows, cells, claims, estimates, verdicts."""

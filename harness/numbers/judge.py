@@ -1,0 +1,216 @@
+"""What a paper reports, and the verdict on a number or a claim."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from harness.base.errors import HarnessError
+from harness.numbers.stats import MIN_RUNS, Estimate, as_reported, difference, share_of_spread
+
+_GROUPING = ", \u00a0\u2009\u202f"  # thousands are printed 782,938 or 15 625
+_WHOLE = rf"\d{{1,3}}(?:[{_GROUPING}]\d{{3}})+|\d+"  # in threes, so that 0,79 is not 79
+_NUMBER = re.compile(
+    rf"^(?P<value>[-+]?(?:(?:{_WHOLE})(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d{{1,2}})?)\s*%?"
+    r"\s*(?:\(\s*(?P<in>\d*\.?\d+)\s*\)|±\s*(?P<pm>\d*\.?\d+))?\s*(?P<unit>%|[KMG])?$"
+)
+_POWER = re.compile(r"^10\^(\d{1,2})$")
+_FACTOR = {"K": 1e3, "M": 1e6, "G": 1e9}
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A number exactly as a paper prints it, and what its printed form says."""
+
+    text: str
+    value: float
+    resolution: float  # one unit of the last printed digit
+    spread: float | None = None
+    power_of_ten: bool = False
+
+    def rounds_to(self, value: float) -> bool:
+        """Would `value`, printed as the paper prints, read the same?"""
+        if self.power_of_ten:
+            return value > 0 and round(math.log10(value)) == round(math.log10(self.value))
+        return abs(value - self.value) <= 0.5 * self.resolution * (1 + 1e-9)
+
+
+def parse(text: str) -> Reported:
+    """`0.79 (0.00)`, `92.2%`, `782,938`, `14.8M`, `2.88 ± 0.19`, `10^18`."""
+    clean = str(text).strip()
+    power = _POWER.match(clean)
+    if power:
+        return Reported(clean, 10.0 ** int(power[1]), 10.0 ** int(power[1]), power_of_ten=True)
+    found = _NUMBER.match(clean)
+    if not found:
+        raise HarnessError(f"reported number {text!r} is not one: write it as printed, e.g. '0.79 (0.00)'")
+    digits = re.sub(f"[{_GROUPING}]", "", found["value"])
+    mantissa, _, exponent = digits.lower().partition("e")
+    factor = _FACTOR.get(found["unit"] or "", 1.0)
+    decimals = len(mantissa.partition(".")[2]) - int(exponent or 0)
+    spread = found["in"] or found["pm"]
+    return Reported(
+        clean, float(digits) * factor, 10.0**-decimals * factor, float(spread) * factor if spread else None
+    )
+
+
+def is_number(text: str) -> bool:
+    return bool(_POWER.match(text.strip()) or _NUMBER.match(text.strip()))
+
+
+@dataclass(frozen=True)
+class Context:
+    """What is known of the paper's numbers in one artefact."""
+
+    n: int = 1  # runs behind each printed number
+    units: int = 0  # architectures behind each printed number
+    spread_kind: str = "unknown"
+    span: float = 0.0  # between the largest and the smallest number that the paper prints beside it
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One of VERDICTS, or '' where the paper prints nothing, with the reason in a sentence."""
+
+    word: str
+    reason: str = ""
+
+
+def judge(ours: Estimate, reported: Reported, context: Context) -> Verdict:
+    """Our number beside the paper's. Two-sided: better than reported is a difference too."""
+    if not math.isfinite(ours.value):
+        return Verdict("differs", "our value is not a number")
+    if reported.rounds_to(ours.value):
+        return Verdict("match", "equal after rounding as printed")
+    theirs = as_reported(ours, reported.value, reported.spread, context.spread_kind, context.n, context.units)
+    gap, half = difference(ours, theirs)
+    beyond = abs(gap) - 0.5 * reported.resolution
+    if half == 0:
+        return Verdict("differs", f"{_signed(gap)} from the printed number, and nothing here is random")
+    if not math.isfinite(half):
+        return Verdict("unclear", "a single run has no interval")
+    told = f"{_signed(gap)} from the printed number, 95 % interval of the difference ±{half:.2g}"
+    if ours.spread_kind == "bootstrap" and ours.n == 2:
+        return Verdict("unclear", f"{told}, from one pair of runs: how pairs scatter is not known")
+    if beyond > half:
+        return Verdict("differs", told)
+    if ours.spread_kind == "sample_sd" and ours.n < MIN_RUNS:
+        return Verdict("unclear", f"{told}, from {ours.n} runs only")
+    if half > abs(reported.value) / 2:
+        return Verdict("unclear", f"{told}: wider than half of the number itself")
+    if half > context.span / 2 > 0:
+        return Verdict("unclear", f"{told}: wider than half of what the paper's column spans")
+    return Verdict("agrees", told)
+
+
+def judge_text(ours: str, reported: str) -> Verdict:
+    """Settings are compared as text, or as numbers where both are numbers (3e-4 = 0.0003)."""
+    if _same(ours, reported):
+        return Verdict("match", "the same setting")
+    return Verdict("differs", f"the paper prints {reported!r}, the configuration says {ours!r}")
+
+
+def _same(a: str, b: str) -> bool:
+    """Word by word, numbers as numbers: `0.4 to 1.0` is `0.4 to 1`."""
+    words = [text.casefold().split() for text in (a, b)]
+    return len(words[0]) == len(words[1]) and all(map(_same_word, *words))
+
+
+def _same_word(a: str, b: str) -> bool:
+    try:
+        return a == b or float(a) == float(b)
+    except ValueError:
+        return False
+
+
+def _signed(gap: float) -> str:
+    return f"{gap:+.3g}"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A difference or slope with half of its 95 % interval, alone and as one of all parts of its claim.
+
+    A claim holds where each part does, at 95 % each. It fails where any part does: of many parts one lies
+    outside its own interval by chance, so that a part fails beyond the interval that all parts share.
+    """
+
+    value: float
+    half: float
+    wide: float
+    parts: int = 1
+    seeds: int = 0  # on how many shared ones it was measured, where one side has others too
+
+
+def judge_gap(found: Measured, relation: str, margin: float = 0.0) -> Verdict:
+    """A claim of order, by a difference: clear where its interval excludes 0, or lies inside the margin."""
+    if relation == "=":
+        return _equal(found, margin)
+    sign = 1 if relation == ">" else -1
+    asked = f", asked for {margin:g} at least" if margin else ""
+    return _sided(replace(found, value=sign * found.value), margin, asked)
+
+
+def judge_slope(found: Measured, direction: str) -> Verdict:
+    """A claim of trend over an ordered list, by its slope per step."""
+    sign = 1 if direction == "rising" else -1
+    return _sided(replace(found, value=sign * found.value), 0.0, "")
+
+
+def judge_spread(pairs: Sequence[tuple[Estimate, Estimate]], relation: str, parts: int = 1) -> Verdict:
+    """A claim that runs scatter less (or more) in the first of each pair than in the second."""
+    if any(e.spread_kind != "sample_sd" for pair in pairs for e in pair):
+        return Verdict("unclear", "a single run has no spread")
+    if not all(math.isfinite(e.value) for pair in pairs for e in pair):
+        return Verdict("contradicts", "one side is not a number")
+    share, low, high = share_of_spread(pairs)
+    told = f"{share:.0%} of the scatter over runs, where equals have {low:.0%} to {high:.0%}"
+    if (share < low) if relation == "<" else (share > high):
+        return Verdict("agrees", told)
+    _, low, high = share_of_spread(pairs, parts)
+    against = (share > high) if relation == "<" else (share < low)
+    return Verdict("contradicts" if against else "unclear", told)
+
+
+def _sided(found: Measured, margin: float, asked: str) -> Verdict:
+    """`found` is signed so that the claim wants it above the margin."""
+    if not math.isfinite(found.value):
+        return Verdict("contradicts", "one side is not a number")
+    told, above = _told(found) + asked, found.value - margin
+    if above - found.half > 0:
+        return Verdict("agrees", f"by {told}")
+    if above + found.wide < 0 or (found.half == 0 and above <= 0):
+        return Verdict("contradicts", f"by {told}")
+    if above + found.half < 0:
+        return Verdict("unclear", f"by {told}: {_by_chance(found)}")
+    return Verdict("unclear", f"{told}: the interval is wider than the effect")
+
+
+def _equal(found: Measured, margin: float) -> Verdict:
+    """Equal within the margin."""
+    if not math.isfinite(found.value):
+        return Verdict("contradicts", "one side is not a number")
+    gap, told = abs(found.value), _told(found)
+    if gap + found.half <= margin:
+        return Verdict("agrees", f"difference {told}, inside ±{margin:g}")
+    if gap - found.wide > margin:
+        return Verdict("contradicts", f"difference {told}, outside ±{margin:g}")
+    if gap - found.half > margin:
+        return Verdict("unclear", f"difference {told}, outside ±{margin:g}: {_by_chance(found)}")
+    return Verdict("unclear", f"difference {told} against ±{margin:g}")
+
+
+def _told(found: Measured) -> str:
+    shared = f" on the {found.seeds} seeds of both" if found.seeds else ""
+    return f"{found.value:+.3g}" + (f" ± {found.half:.2g}" if found.half else "") + shared
+
+
+def _by_chance(found: Measured) -> str:
+    return f"less far off than one of {found.parts} parts may be by chance"
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """A claim of several parts is as good as its worst part."""
+    order = ("contradicts", "not run", "unclear", "agrees")
+    word = min((v.word for v in verdicts), key=order.index)
+    return Verdict(word, "; ".join(dict.fromkeys(v.reason for v in verdicts if v.word == word)))

@@ -1,0 +1,1 @@
+"""The folder published/: its files change together, and their digests are kept."""

@@ -1,0 +1,187 @@
+"""Run records that travel with the project: packed into published/, laid out as if they had been run here."""
+
+import io
+import lzma
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from harness.base.errors import HarnessError, reading
+from harness.base.files import ROOT, at_work, read_within, write_atomic
+from harness.base.layout import Layout
+from harness.published.publish import publish
+from harness.runs.record import read_record
+from harness.runs.stale import is_there, why_stale
+from harness.spec.experiments import RunSpec
+from harness.spec.experiments import paper as experiments_of
+
+LIMIT = 40 << 20  # bytes of an archive: a clone has to carry it for ever
+UNPACKED = 256 << 20
+MEMBER = re.compile(r"[a-z]+(/(?!\.)[^/\0]+){3}/s\d+/(run\.json|(?!\.)[^/\0]+\.csv)")
+
+# What an acceptance notes of each record that it stands on.
+NOTED = (
+    "run",
+    "seed",
+    "config",
+    "code",
+    "commit",
+    "device",
+    "threads",
+    "machine",
+    "started",
+    "seconds",
+    "status",
+    "truths",
+    "tables",
+    "digest",
+)
+
+
+def archive(paper: str, layout: Layout) -> Path:
+    return layout.published / "records" / f"{paper}.tar.xz"
+
+
+def keep(paper: str, layout: Layout, root: Path = ROOT) -> tuple[Path, int]:
+    """Pack the paper's whole records of today's code and config; those kept before stay while they count."""
+    if archive(paper, layout).is_file():
+        lay_out(paper, layout, root)
+    files = {}
+    for spec in experiments_of(paper, root).runs(layout.scale):
+        if is_there(spec, layout, tables=True):
+            files |= _files_of(spec.id, layout)
+    if not files:
+        raise HarnessError(f"no run of {paper} was made at scale {layout.scale}: there is no record to keep")
+    publish(layout, _packed(paper, files, layout))
+    return archive(paper, layout), sum(name.endswith("/run.json") for name in files)
+
+
+def with_records(paper: str, records: Iterable[str], layout: Layout, root: Path = ROOT) -> dict[Path, bytes]:
+    """The paper's archive with these runs' records in it, and without those that no experiment names."""
+    path, named = archive(paper, layout), {spec.id for spec in experiments_of(paper, root).runs(layout.scale)}
+    before = unpack(path, layout) if path.is_file() else {}
+    files = {}
+    for run in before.keys() - set(records) & named:
+        files |= {f"{run}/{name}": content for name, content in before[run].items()}
+    for run in records:
+        files |= _files_of(run, layout)
+    return _packed(paper, dict(sorted(files.items())), layout)
+
+
+def _packed(paper: str, files: dict[str, bytes], layout: Layout) -> dict[Path, bytes]:
+    packed = pack(files)
+    if len(packed) > LIMIT:
+        size = f"{len(packed) / 1e6:.1f} MB packed, more than {LIMIT / 1e6:.1f} MB"
+        raise HarnessError(
+            f"the records of {paper} at scale {layout.scale} take {size}: let its runs leave smaller tables"
+        )
+    return {archive(paper, layout): packed}
+
+
+def _files_of(run: str, layout: Layout) -> dict[str, bytes]:
+    """A whole record as it is packed."""
+    folder = layout.run_folder(run)
+    names = ("run.json", *sorted(read_record(folder)["tables"]))
+    return {f"{run}/{name}": (folder / name).read_bytes() for name in names}
+
+
+def unpack(path: Path, layout: Layout) -> dict[str, dict[str, bytes]]:
+    """The files of each run; one member that was not packed here, and nothing of it is taken."""
+    kept: dict[str, dict[str, bytes]] = {}
+    paper, back = path.name.partition(".")[0], path.relative_to(layout.root)
+    with reading(path, "cannot be read", f"bring it back with `git checkout -- {back}`"):
+        with lzma.open(path) as packed:  # unpacked before tarfile looks: a header too can be a bomb
+            content = io.BytesIO(read_within(packed, path, UNPACKED))
+        with tarfile.open(fileobj=content, mode="r:") as tar:
+            for member in tar:
+                run, _, file = member.name.rpartition("/")
+                mine = member.isreg() and MEMBER.fullmatch(member.name) and run.startswith(f"{paper}/")
+                if not mine or file in kept.get(run, ()):
+                    raise ValueError(f"{member.name[:80]!r} is no file of a run of {paper}, or stands twice")
+                kept.setdefault(run, {})[file] = tar.extractfile(member).read()
+    return kept
+
+
+def lay_out_apart(path: Path, apart: Layout) -> None:
+    """Every record of an archive, in a folder of nobody's: to be compared, not to be made use of."""
+    for run, files in unpack(path, apart).items():
+        for name, content in files.items():
+            write_atomic(apart.run_folder(run) / name, content)
+
+
+def records(runs: Iterable[str], apart: Layout) -> dict[str, dict[str, Any]]:
+    """Those of these runs that are laid out there."""
+    return {run: read_record(apart.run_folder(run)) for run in runs if apart.run_folder(run).is_dir()}
+
+
+def pack(files: dict[str, bytes]) -> bytes:
+    """The same bytes for the same files, whenever and by whomever they are packed."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:xz", preset=9) as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def lay_out(paper: str, layout: Layout, root: Path = ROOT) -> dict[str, str]:
+    """Bring kept records where their runs are missing: why a run's could not be, '' where it was."""
+    path = archive(paper, layout)
+    runs = experiments_of(paper, root).runs(layout.scale)
+    missing = [spec for spec in runs if not is_there(spec, layout, tables=True)]
+    if not path.is_file():
+        raise HarnessError(f"no records of {paper} are kept at scale {layout.scale}: {path} is not there")
+    kept = unpack(path, layout)
+    with _beside(layout) as beside:
+        built = {spec.id: _build(spec, kept[spec.id], beside, layout) for spec in missing if spec.id in kept}
+        laid = [run for run, reason in built.items() if not reason]
+        _forget_older(laid, layout)  # first: killed after it, the next call finds them missing
+        for run in laid:
+            place = layout.run_folder(run)
+            place.mkdir(parents=True, exist_ok=True)
+            with at_work(place):
+                shutil.rmtree(place)
+                (beside / run).rename(place)
+    return built
+
+
+@contextmanager
+def _beside(layout: Layout) -> Iterator[Path]:
+    """A folder to build records in, on the disk of the others; what a kill has left there is removed."""
+    folder = layout.results / ".laid-out"
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _forget_older(runs: list[str], layout: Layout) -> None:
+    """What Snakemake noted when it made these runs with other code, or it would make them again."""
+    if runs and (layout.root / ".snakemake/metadata").is_dir():
+        records = [str((layout.run_folder(run) / "run.json").relative_to(layout.root)) for run in runs]
+        words = ["--cleanup-metadata", *records, "--config", f"scale={layout.scale}"]
+        command = [sys.executable, "-m", "snakemake", *words]
+        done = subprocess.run(command, cwd=layout.root, capture_output=True, text=True)
+        # It forgets what it noted, then complains of those of which it had noted nothing: never made here.
+        if done.returncode and "metadata was not present" not in done.stderr:
+            raise HarnessError(f"`snakemake --cleanup-metadata` failed: {done.stderr.strip()[-300:]}")
+
+
+def _build(spec: RunSpec, files: dict[str, bytes], beside: Path, layout: Layout) -> str:
+    """Why a kept record does not count today, or '' once it stands whole beside the others."""
+    for name, content in files.items():
+        write_atomic(beside / spec.id / name, content)
+    try:
+        record = read_record(beside / spec.id)
+    except HarnessError:
+        return "its kept record is damaged"
+    reason = why_stale(spec, record, layout)
+    return f"{reason} since it was kept" if reason else ""

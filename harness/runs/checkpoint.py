@@ -1,0 +1,79 @@
+"""Where a long run keeps its state, so that a killed run continues: beside its results."""
+
+import hashlib
+import io
+import os
+import sys
+import time
+from typing import Any
+
+from harness.base.errors import HarnessError, reading
+from harness.base.files import write_atomic
+from harness.code.code_id import code_id
+from harness.runs.record import Run
+from harness.spec.experiments import canonical
+
+SEAL = hashlib.sha256().digest_size  # bytes before the state; torch itself reads over a flipped bit
+
+
+class Checkpoint:
+    """One file in the run's folder; what other code, another config or thread count left is ignored."""
+
+    def __init__(self, run: Run, every: float = 60.0) -> None:
+        import torch
+
+        spec = run.spec
+        self.path = run.folder / "checkpoint"
+        self.every = every  # seconds
+        self._key = repr((spec.id, spec.scale, canonical(spec.config), code_id(spec.module)))
+        self._key += f" threads={torch.get_num_threads()}"
+        self._saved = time.monotonic()
+
+    def load(self) -> Any | None:
+        """The state saved last (tensors and plain data), or None where there is none of this run."""
+        if not self.path.is_file():
+            return None
+        try:
+            key, state = self._read()
+        except HarnessError as error:
+            os.replace(self.path, self.path.with_name("checkpoint.refused"))
+            print(error, file=sys.stderr)
+            return None
+        if key == self._key:
+            return state
+        print(
+            f"{self.path} is of another configuration, other code or another number of threads:"
+            " this run begins anew",
+            file=sys.stderr,
+        )
+        return None
+
+    def _read(self) -> tuple[str, Any]:
+        """A whole file of ours: what carries key and seal has the shape that this code gave it."""
+        import torch
+
+        then = "it is set aside as checkpoint.refused, this run begins anew"
+        with reading(self.path, "is no whole checkpoint of this project", then):
+            data = self.path.read_bytes()
+            if hashlib.sha256(data[SEAL:]).digest() != data[:SEAL]:
+                raise ValueError("its seal does not hold")
+            found = dict(torch.load(io.BytesIO(data[SEAL:]), weights_only=True))
+            return found["key"], found["state"]
+
+    @property
+    def due(self) -> bool:
+        return time.monotonic() - self._saved >= self.every
+
+    def save(self, state: Any) -> None:
+        import torch
+
+        memory = io.BytesIO()
+        torch.save({"key": self._key, "state": state}, memory)
+        content = memory.getvalue()
+        write_atomic(self.path, hashlib.sha256(content).digest() + content)
+        self._saved = time.monotonic()
+
+    def remove(self) -> None:
+        """The run has ended."""
+        self.path.unlink(missing_ok=True)
+        self.path.with_name("checkpoint.refused").unlink(missing_ok=True)

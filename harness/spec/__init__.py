@@ -1,0 +1,1 @@
+"""What is asked for: experiments.yaml and the YAML of tables and figures, as typed objects."""

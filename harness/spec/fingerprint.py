@@ -1,0 +1,85 @@
+"""What of an artefact's YAML decides its numbers and verdicts, as hashes; its words decide nothing."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from harness.base.files import ROOT
+from harness.base.layout import scale_rank
+from harness.spec.artefacts import Artefact
+from harness.spec.expand import each, over
+
+RULE = 2  # of verdicts; raise it with each change by which an accepted verdict might have been another
+WORDS = {"artefact", "where", "title", "caption", "deviations", "figure", "claims", "format"}
+LINE_WORDS = {"format", "why"}
+
+
+def of_cells(artefact: Artefact) -> str:
+    """Of the selection of cells and the printed numbers."""
+    data = {key: value for key, value in artefact.data.items() if key not in WORDS}
+    lines = {key: [_without(line, LINE_WORDS) for line in data[key]] for key in ("rows", "columns")}
+    return _hash({**data, **lines, "cells": _without(data.get("cells", {}), LINE_WORDS)})
+
+
+def of_claims(artefact: Artefact, scale: str) -> dict[str, str]:
+    """By claim that this scale tests: of its tests, as they are judged."""
+    claims = [claim for claim in artefact.data.get("claims", []) if not waits(claim, scale)]
+    by_seed = artefact.data.get("paired_by_seed", False)
+    return {claim["id"]: _hash([by_seed, *map(_test, claim["tests"])]) for claim in claims}
+
+
+def outdated(artefact: Artefact, noted: dict[str, Any], scale: str, root: Path = ROOT) -> str:
+    """Which other runs, or which other configuration of them, it was accepted from; '' if today's."""
+    today = {run.id: json.loads(json.dumps(run.config)) for run in artefact.runs(scale, root)}
+    then = {run["run"]: run["config"] for run in noted["runs"]}
+    if today.keys() != then.keys():
+        named = min(today.keys() ^ then.keys())
+        return f"was accepted {'with' if named in then else 'without'} {named}"
+    other = {run: _other_keys(then[run], today[run]) for run in then if then[run] != today[run]}
+    if not other:
+        return ""
+    keys = ", ".join(sorted({key for keys in other.values() for key in keys}))
+    return f"was accepted from runs of another configuration than today's ({keys})"
+
+
+def _other_keys(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    return [key for key in one.keys() | other.keys() if one.get(key) != other.get(key)]
+
+
+def waits(claim: dict[str, Any], scale: str) -> str:
+    """Why another scale tests a claim; empty where this one does."""
+    if scale_rank(scale) < scale_rank(claim.get("from", "smoke")):
+        return f"tested from scale {claim['from']} on"
+    return f"tested at scale {claim['at']} only" if claim.get("at", scale) != scale else ""
+
+
+def _test(test: dict[str, Any]) -> list[Any]:
+    """Its parts in their order, and what a trend runs over."""
+    several = each(test)
+    return [[_plain(one) for one in several], _plain(over(several))]
+
+
+def _plain(value: Any) -> Any:
+    """1 and 1.0 are one margin, 1 and "1" one row."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        point = all(isinstance(each, str | int | float) for each in value)
+        return [str(each) if point else _plain(each) for each in value]
+    return float(value) if isinstance(value, int | float) else value
+
+
+def _without(line: dict[str, Any], words: set[str]) -> dict[str, Any]:
+    return {key: value for key, value in line.items() if key not in words}
+
+
+def _hash(data: Any) -> str:
+    """Keys in their order as text: YAML's may be numbers."""
+    return hashlib.sha256(json.dumps(_text_keys(data), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _text_keys(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {str(key): _text_keys(value) for key, value in data.items()}
+    return [_text_keys(each) for each in data] if isinstance(data, list) else data

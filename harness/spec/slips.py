@@ -1,0 +1,45 @@
+"""Slips in an artefact's YAML that its schema cannot see, told before anything is run for it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.base.errors import HarnessError
+from harness.base.yamlfile import Lines, line_of, nearest
+from harness.spec.expand import each, over
+
+
+def refuse(data: dict[str, Any], lines: Lines, path: Path) -> None:
+    """The first of them, by file and line."""
+    for at, what in _slips(data):
+        raise HarnessError(f"{path}, line {line_of(lines, at)}: {what}")
+
+
+def _slips(data: dict[str, Any]) -> Iterator[tuple[tuple, str]]:
+    written = [((key, i), line) for key in ("rows", "columns") for i, line in enumerate(data[key])]
+    columns = [str(column["name"]) for column in data["columns"]]
+    for at, line in [((), data), *written]:
+        if not _is_format(line.get("format", "")):
+            yield (*at, "format"), f"format {line['format']!r} prints no number: write one like '.2f'"
+        for name in line.get("blank", []):
+            if name not in columns:
+                yield (*at, "blank"), f"blank column {name!r} does not exist: {nearest(name, columns)}"
+    for at, line in [(("cells",), data.get("cells", {})), *written]:
+        k = line.get("k", 1)
+        if not (isinstance(k, int) and k >= 1 or 0 < k < 1):
+            yield (*at, "k"), f"k is {k}: write how many architectures, or a share of them below 1"
+    ids = [claim["id"] for claim in data.get("claims", [])]
+    for i, claim in enumerate(data.get("claims", [])):
+        if not claim["id"] or claim["id"] in ids[:i]:
+            yield ("claims", i, "id"), f"a claim's id {claim['id']!r} is empty or stands twice: rename it"
+        for j, test in enumerate(claim["tests"]):
+            if "trend" in test and len(over(each(test))) < 3:
+                yield ("claims", i, "tests", j), "a trend needs three points: add to 'over' or 'each'"
+
+
+def _is_format(spec: str) -> bool:
+    try:
+        return not re.search(r"\d{3}", spec) and bool(format(0.5, spec))
+    except ValueError:
+        return False

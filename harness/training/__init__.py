@@ -1,0 +1,1 @@
+"""Training: batches, steps, optimisers, gradients through training."""

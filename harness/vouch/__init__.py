@@ -1,0 +1,1 @@
+"""Whether two commits leave the same records: what changed between them, tried on both sides."""

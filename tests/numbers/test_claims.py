@@ -1,0 +1,300 @@
+"""Claims of an artefact, tested on its cells."""
+
+import pytest
+import tiny
+
+from harness.base.errors import HarnessError
+from harness.numbers import claims
+from harness.numbers.cells import Filled
+from harness.numbers.judge import Verdict
+from harness.numbers.stats import Estimate, exact, of_runs
+from harness.spec import artefacts
+
+HEAD, _, CLAIMS = tiny.TABLE.partition("claims:")
+
+
+def cells(**values: float | Estimate | None) -> list[Filled]:
+    """`low_strong=3` fills the cell low / strong."""
+    filled = []
+    for name, value in values.items():
+        estimate = exact(value) if isinstance(value, int | float) else value
+        filled.append(Filled(*name.split("_"), estimate, "", None, Verdict(""), ()))
+    return filled
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """The verdicts of the claims whose tests are given as YAML."""
+
+    def judge(tests: str, scale: str = "smoke", more: str = "", **values) -> Verdict:
+        claim = f"claims:\n  - {{id: it, text: It holds., where: here, {more} tests: [{tests}]}}\n"
+        artefact = artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=HEAD + claim))
+        ((found, verdict),) = claims.judge_claims(artefact, cells(**values), scale)
+        assert found["id"] == "it"
+        return verdict
+
+    yield judge
+    tiny.forget()
+
+
+def test_order_between_two_cells(judged):
+    order = '{left: [high, strong], relation: ">", right: [low, strong]}'
+    assert judged(order, high_strong=2, low_strong=1).word == "agrees"
+    assert judged(order, high_strong=1, low_strong=2).word == "contradicts"
+
+
+def test_order_against_a_number_and_with_a_margin(judged):
+    assert judged('{left: [low, weak], relation: "<", right: 3}', low_weak=2).word == "agrees"
+    assert judged('{left: [low, weak], relation: "<", right: 3, margin: 1}', low_weak=2).word == "contradicts"
+    assert judged('{left: [low, weak], relation: "=", right: 3, margin: 1}', low_weak=2).word == "agrees"
+
+
+def test_a_margin_is_told_beside_the_difference(judged):
+    """Once a lead of 0.1 was told as "by -0.2" where 0.3 was asked for."""
+    order = '{left: [low, weak], relation: "<", right: 3, margin: 0.3}'
+    assert judged(order, low_weak=2.9).reason == "by +0.1, asked for 0.3 at least"
+    assert judged(order, low_weak=2.5) == Verdict("agrees", "by +0.5, asked for 0.3 at least")
+    wide = judged(order, low_weak=of_runs([2.5, 2.8, 2.2]))
+    assert wide == Verdict(
+        "unclear", "+0.5 ± 0.75, asked for 0.3 at least: the interval is wider than the effect"
+    )
+
+
+def test_of_many_parts_one_that_is_off_by_chance_does_not_refute_the_claim(judged):
+    """A part alone fails at 95 %; of several, each at what all of them together keep at 95 %."""
+    part = '{left: [low, weak], relation: ">", right: 0}'
+    sure = [part.replace("low, weak", f"high, {name}") for name in ("weak", "strong", "correlation")]
+    values = {"high_weak": 1, "high_strong": 1, "high_correlation": 1}
+    off = of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])  # -0.56 ± 0.5, as one of four parts ± 0.8
+    assert judged(part, low_weak=off).word == "contradicts"
+    assert judged(", ".join([part, *sure]), low_weak=off, **values) == Verdict(
+        "unclear", "low, weak: by -0.56 ± 0.5: less far off than one of 4 parts may be by chance"
+    )
+    far = of_runs([-1.0, -0.9, -0.95, -0.98, -0.92])
+    assert judged(", ".join([part, *sure]), low_weak=far, **values).word == "contradicts"
+    equal = part.replace('">"', '"="')
+    assert judged(equal, low_weak=off).word == "contradicts"
+    verdict = judged(", ".join([equal, *sure]), low_weak=off, **values)
+    assert verdict.word == "unclear" and verdict.reason.endswith("parts may be by chance")
+
+
+def test_every_combination_of_each_is_a_part(judged):
+    """Once nothing would have told if the twenty-five of an `each` had been counted as one."""
+    each = '{each: {c: [weak, strong, correlation]}, left: [low, "{c}"], relation: ">", right: 0}'
+    off = of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])
+    verdict = judged(each, low_weak=off, low_strong=1, low_correlation=1)
+    said = "weak: by -0.56 ± 0.5: less far off than one of 3 parts may be by chance"
+    assert verdict == Verdict("unclear", said)
+
+
+def test_a_slope_and_a_spread_are_parts_among_others(judged):
+    slope = "{trend: rising, over: [[low, weak], [low, strong], [low, correlation]]}"
+    sure = '{left: [high, weak], relation: ">", right: 0}'
+    values = {"low_weak": 0, "low_strong": 0, "low_correlation": of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])}
+    assert judged(slope, **values).word == "contradicts"
+    assert judged(f"{slope}, {sure}, {sure}", high_weak=1, **values).word == "unclear"
+    spread = '{of: spread, left: [low, weak], relation: "<", right: [high, strong]}'
+    values = {"low_weak": of_runs([0.0, 3.4, -3.4, 1.0]), "high_strong": of_runs([0.0, 0.6, -0.6, 0.1])}
+    assert judged(spread, **values).word == "contradicts"
+    assert judged(f"{spread}, {sure}, {sure}, {sure}", high_weak=1, **values).word == "unclear"
+
+
+def test_the_mean_of_several(judged):
+    mean = "{mean: [[low, weak], [low, strong], [high, weak]]}"
+    values = {"low_weak": 1, "low_strong": 2, "high_weak": 6, "high_strong": 2}
+    assert judged(f'{{left: {mean}, relation: ">", right: [high, strong]}}', **values).reason == "by +1"
+    other_way = f'{{left: [high, strong], relation: ">", right: {mean}}}'
+    assert judged(other_way, **values).reason == "by -1"
+    with pytest.raises(HarnessError, match="row 'lov' does not exist"):
+        judged(f'{{left: {mean.replace("high", "lov")}, relation: ">", right: 0}}')
+
+
+def test_a_trend_over_cells(judged):
+    trend = "{trend: falling, over: [[high, strong], [high, weak], [low, weak]]}"
+    assert judged(trend, high_strong=3, high_weak=2.5, low_weak=1).word == "agrees"
+    assert judged(trend, high_strong=1, high_weak=2.5, low_weak=3).word == "contradicts"
+
+
+def test_a_trend_over_gaps(judged):
+    gaps = "{gap: [[low, strong], [low, weak]]}, {gap: [[high, strong], [low, weak]]}, [high, weak]"
+    values = {"low_strong": 3, "low_weak": 2, "high_strong": 4, "high_weak": 9}
+    assert judged(f"{{trend: rising, over: [{gaps}]}}", **values).word == "agrees"  # 1, 2, 9
+    assert judged(f"{{trend: falling, over: [{gaps}]}}", **values).word == "contradicts"
+    with pytest.raises(HarnessError, match="claims.0.tests.0"):
+        judged("{trend: rising, over: [[low, weak], [low, weak], 3]}", **values)
+
+
+def test_a_trend_over_every_combination(judged):
+    trend = "{trend: rising, each: {r: [low, high], c: [weak, strong]}, over: "
+    values = {"low_weak": 1, "low_strong": 2, "high_weak": 3, "high_strong": 4}
+    assert judged(trend + '["{r}", "{c}"]}', **values) == Verdict("agrees", "by +1")
+    gap = '{gap: [["{r}", "{c}"], [low, weak]]}}'
+    assert judged(trend + gap, **values | {"high_strong": -9}).word == "contradicts"
+    with pytest.raises(HarnessError, match="row 'lov' does not exist"):
+        judged(trend.replace("low", "lov") + '["{r}", "{c}"]}')
+
+
+def test_all_parts_must_hold(judged):
+    tests = '{left: [low, weak], relation: ">", right: 0}, {left: [low, weak], relation: ">", right: 9}'
+    assert judged(tests, low_weak=10).word == "agrees"
+    assert judged(tests, low_weak=5).word == "contradicts"
+
+
+def test_how_far_one_lies_above_another(judged):
+    """The gap between two cells against a number, against another gap, on either side."""
+    values = {"high_strong": 9, "high_weak": 5, "low_strong": 4, "low_weak": 3}
+    gap = "{gap: [[high, strong], [high, weak]]}"
+    assert judged(f'{{left: {gap}, relation: "=", right: 4}}', **values).word == "agrees"
+    other = "{gap: [[low, strong], [low, weak]]}"
+    assert judged(f'{{left: {gap}, relation: "=", right: {other}, margin: 3}}', **values).word == "agrees"
+    verdict = judged(f'{{left: {gap}, relation: ">", right: {other}}}', **values)
+    assert (verdict.word, verdict.reason) == ("agrees", "by +3")
+    assert judged(f'{{left: [low, weak], relation: ">", right: {gap}}}', **values).word == "contradicts"
+    del values["low_weak"]
+    assert judged(f'{{left: {gap}, relation: ">", right: {other}}}', **values).word == "not run"
+
+
+def test_how_far_runs_scatter(judged):
+    calm, wild = of_runs([0.70, 0.71, 0.72]), of_runs([0.5, 0.7, 0.9])
+    spread = '{of: spread, left: [low, strong], relation: "<", right: [low, weak]}'
+    assert judged(spread, low_strong=calm, low_weak=wild).word == "agrees"
+    assert judged(spread, low_strong=wild, low_weak=calm).word == "contradicts"
+    assert judged(spread.replace("<", ">"), low_strong=wild, low_weak=calm).word == "agrees"
+    assert judged(spread, low_strong=of_runs([0.6, 0.7, 0.8]), low_weak=wild).word == "unclear"
+    assert judged(spread, low_strong=of_runs([0.7]), low_weak=wild) == Verdict(
+        "unclear", "a single run has no spread"
+    )
+
+
+def test_a_test_with_each_is_one_per_combination(judged):
+    test = '{each: {r: [low, high]}, left: ["{r}", strong], relation: ">", right: ["{r}", weak]}'
+    values = {"low_strong": 2, "low_weak": 1, "high_strong": 4, "high_weak": 1}
+    assert judged(test, **values) == Verdict("agrees", "low: by +1; high: by +3")
+    assert judged(test, **values | {"high_strong": 0}) == Verdict("contradicts", "high: by -1")
+
+
+def test_what_no_pair_tells_several_may(judged):
+    one, other = of_runs([0.6, 0.7, 0.8]), of_runs([0.3, 0.7, 1.1])
+    pooled = (
+        '{of: spread, each: {r: [low, high]}, left: ["{r}", strong], relation: "<", right: ["{r}", weak]}'
+    )
+    single = '{of: spread, left: [low, strong], relation: "<", right: [low, weak]}'
+    values = {"low_strong": one, "low_weak": other, "high_strong": one, "high_weak": other}
+    assert judged(single, **values).word == "unclear"
+    told = "against weak: 6% of the scatter over runs, where equals have 11% to 89%"
+    assert judged(pooled, **values) == Verdict("agrees", told)
+    del values["high_weak"]
+    assert judged(pooled, **values) == Verdict("not run", "high / weak has no number at this scale")
+
+
+def test_what_was_not_run_is_not_judged(judged):
+    order = '{left: [high, strong], relation: ">", right: [low, strong]}'
+    verdict = judged(order, high_strong=2, low_strong=None)
+    assert verdict == Verdict("not run", "low / strong has no number at this scale")
+    assert judged(order, high_strong=2).word == "not run"
+    assert judged(f'{order}, {{left: [high, strong], relation: ">", right: 9}}', high_strong=2).word == (
+        "contradicts"
+    )
+
+
+def test_a_claim_of_one_scale_is_tested_there_only(judged):
+    order = '{left: [high, strong], relation: ">", right: 0}'
+    verdict = judged(order, more="at: cpu,", scale="paper", high_strong=1)
+    assert verdict == Verdict("not comparable", "tested at scale cpu only")
+    assert judged(order, more="at: cpu,", scale="cpu", high_strong=1).word == "agrees"
+
+
+def test_a_claim_waits_for_its_scale(judged):
+    order = '{left: [high, strong], relation: ">", right: 0}'
+    verdict = judged(order, more="from: cpu,", high_strong=-1)
+    assert verdict == Verdict("not comparable", "tested from scale cpu on")
+    assert judged(order, scale="cpu", more="from: cpu,", high_strong=-1).word == "contradicts"
+    assert judged(order, scale="paper", more="from: cpu,", high_strong=1).word == "agrees"
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "{}",
+        "{left: [low, weak]}",
+        '{left: [low, weak], relation: ">"}',
+        '{relation: ">", right: 3}',
+        "{trend: rising}",
+        "{margin: 1, right: 3}",
+        "{over: [[low, weak], [high, weak], [high, strong]]}",
+        "{of: spread}",
+        '{of: spread, left: [low, weak], relation: "=", right: [high, weak]}',
+        '{of: spread, left: [low, weak], relation: ">", right: 3}',
+        "{each: {r: [low]}, trend: rising}",
+        "{each: {r: [low]}, margin: 1}",
+        "{trend: rising, over: [[low, weak], [high, weak]]}",
+        '{left: {gap: [low, weak]}, relation: ">", right: 3}',
+    ],
+)
+def test_a_test_that_says_half_of_it_is_refused_with_its_line(judged, test):
+    with pytest.raises(HarnessError, match=r"table_1\.yaml, line \d+: claims\.0\.tests\.0"):
+        judged(test, low_weak=1)
+
+
+def test_cells_that_do_not_exist_are_refused(judged):
+    with pytest.raises(HarnessError, match=r"column 'wek' does not exist: did you mean 'weak'\?"):
+        judged('{left: [low, wek], relation: ">", right: 0}')
+    with pytest.raises(HarnessError, match=r"row 'lov' does not exist"):
+        judged('{left: [low, weak], relation: ">", right: {gap: [[low, weak], [lov, weak]]}}')
+    with pytest.raises(HarnessError, match=r"row 'lov' does not exist: did you mean 'low'\?"):
+        judged("{trend: rising, over: [[low, weak], [lov, weak], [high, weak]]}")
+
+
+def test_claims_become_a_table(judged, tmp_path):
+    root = tiny.project(tmp_path)
+    artefact = artefacts.find("mini/table_1", root)
+    frame = claims.to_frame(claims.judge_claims(artefact, cells(high_strong=2, low_strong=1), "smoke"))
+    assert frame.to_dict("records") == [
+        {
+            "id": "high-above-low",
+            "text": "The mean is higher where it was set higher.",
+            "where": "section 1",
+            "verdict": "agrees",
+            "reason": "by +1",
+        }
+    ]
+    assert list(claims.to_frame([]).columns) == ["id", "text", "where", "verdict", "reason"]
+
+
+def test_numbers_of_the_same_runs_are_compared_run_by_run():
+    runs = ("p/e/m/s/s0", "p/e/m/s/s1", "p/e/m/s/s2")
+    full, pruned = of_runs([0.70, 0.80, 0.90]), of_runs([0.71, 0.811, 0.909])
+    claim = {"tests": [{"left": ["pruned", "c"], "relation": ">", "right": ["full", "c"]}]}
+
+    def verdict(other_runs: tuple[str, ...]) -> str:
+        filled = [
+            Filled("full", "c", full, "", None, Verdict(""), runs),
+            Filled("pruned", "c", pruned, "", None, Verdict(""), other_runs),
+        ]
+        return claims.judge_one(
+            claim, {(f.row, f.column): claims._of_its_runs(f) for f in filled}, "smoke"
+        ).word
+
+    assert verdict(runs) == "agrees"
+    assert verdict(tuple(run.replace("/m/", "/n/") for run in runs)) == "unclear"
+
+
+def test_a_claim_with_each_becomes_one_per_combination(tmp_path):
+    claim = """claims:
+  - id: "{where}-{Which}"
+    each: {where: [low, high], Which: [strong, weak]}
+    text: "{where}: {Which} is above 0."
+    where: here
+    tests: [{left: ["{where}", "{Which}"], relation: ">", right: 0}]
+"""
+    with pytest.raises(HarnessError, match=r"line \d+: claims.0.id"):  # an id is in small letters
+        artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=HEAD + claim))
+    root = tiny.project(tmp_path, TABLE=HEAD + claim.replace("Which", "which"))
+    artefact = artefacts.find("mini/table_1", root)
+    judged = claims.judge_claims(artefact, cells(low_strong=1, low_weak=-1, high_strong=2), "smoke")
+    assert [(c["id"], c["text"], v.word) for c, v in judged] == [
+        ("low-strong", "low: strong is above 0.", "agrees"),
+        ("low-weak", "low: weak is above 0.", "contradicts"),
+        ("high-strong", "high: strong is above 0.", "agrees"),
+        ("high-weak", "high: weak is above 0.", "not run"),
+    ]

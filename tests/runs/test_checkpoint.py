@@ -1,0 +1,119 @@
+"""The state of a long run: kept whole, found again, and never taken for another run's."""
+
+import dataclasses
+import hashlib
+import io
+from pathlib import Path
+
+import pytest
+import torch
+from support import calling
+
+from harness.runs.checkpoint import Checkpoint
+from harness.runs.record import Run
+from harness.spec.experiments import RunSpec
+
+SPEC = RunSpec("ldn", "e", "m", "s", 0, "smoke", {"epochs": 3}, {"threads": 1}, "harness.numbers.stats")
+
+
+def checkpoint(folder: Path, **changed) -> Checkpoint:
+    return Checkpoint(Run(dataclasses.replace(SPEC, **changed), folder))
+
+
+def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
+    assert checkpoint(tmp_path).load() is None
+    state = {
+        "weights": torch.randn(3),
+        "epoch": 2,
+        "best": -float("inf"),
+        "order": torch.Generator().get_state(),
+    }
+    checkpoint(tmp_path).save(state)
+    found = checkpoint(tmp_path).load()
+    assert torch.equal(found["weights"], state["weights"]) and torch.equal(found["order"], state["order"])
+    assert (found["epoch"], found["best"]) == (2, -float("inf"))
+    assert [p.name for p in tmp_path.iterdir()] == ["checkpoint"]  # no half-written file beside it
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"seed": 1}, {"config": {"epochs": 4}}, {"scale": "cpu"}, {"module": "harness.metrics.ranking"}],
+)
+def test_another_run_config_scale_or_code_does_not_take_it(tmp_path: Path, changed: dict, capsys) -> None:
+    checkpoint(tmp_path).save({"epoch": 2})
+    assert checkpoint(tmp_path, **changed).load() is None
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "another configuration" in said and "begins anew" in said
+
+
+def test_another_number_of_threads_does_not_take_it(tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        checkpoint(tmp_path).save({"epoch": 2})
+        torch.set_num_threads(2)
+        assert checkpoint(tmp_path).load() is None
+    finally:
+        torch.set_num_threads(before)
+
+
+def sealed(content: object) -> bytes:
+    """A file with the seal of ours, whatever is in it."""
+    memory = io.BytesIO()
+    torch.save(content, memory)
+    return hashlib.sha256(memory.getvalue()).digest() + memory.getvalue()
+
+
+def flipped(whole: bytes) -> bytes:
+    """One bit of the state's numbers: torch alone takes such a file."""
+    at = whole.index(torch.arange(100, 164).numpy().tobytes())
+    return whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda whole: b"",
+        lambda whole: b"half a file",
+        lambda whole: whole[:-100],
+        flipped,
+        lambda whole: sealed([1, 2]),
+        lambda whole: sealed(torch.zeros(3)),
+        lambda whole: sealed({"state": {}}),
+        lambda whole: sealed({"key": "", "epoch": 1}),
+    ],
+)
+def test_a_checkpoint_that_is_not_ours_is_set_aside_and_the_run_begins_anew(tmp_path, spoil, capsys) -> None:
+    kept = checkpoint(tmp_path)
+    kept.save({"order": torch.arange(100, 164)})
+    kept.path.write_bytes(spoil(kept.path.read_bytes()))
+    assert kept.load() is None and not kept.path.exists()
+    told = capsys.readouterr().err
+    assert told.startswith(f"{kept.path} is no whole checkpoint of this project (")
+    assert told.endswith("): it is set aside as checkpoint.refused, this run begins anew\n")
+    assert told.count("\n") == 1 and kept.path.with_name("checkpoint.refused").is_file()
+    kept.save({})
+    assert kept.load() == {}
+    kept.remove()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_hostile_pickle_is_refused(tmp_path: Path, capsys) -> None:
+    evil = calling(Path.touch, tmp_path / "executed")
+    (tmp_path / "checkpoint").write_bytes(sealed({"key": "", "state": evil}))
+    assert checkpoint(tmp_path).load() is None
+    assert "no whole checkpoint" in capsys.readouterr().err
+    assert not (tmp_path / "executed").exists()
+
+
+def test_it_is_due_after_its_time_and_not_again_at_once(tmp_path: Path) -> None:
+    kept = Checkpoint(Run(SPEC, tmp_path), every=3600)
+    assert not kept.due
+    kept.every = 0
+    assert kept.due
+    kept.every = 0.5
+    kept.save({})
+    assert not kept.due
+    kept.remove()
+    kept.remove()
+    assert kept.load() is None
