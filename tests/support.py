@@ -11,7 +11,7 @@ from harness.numbers.judge import Measured
 
 def real_data(relative: str) -> Path:
     """The path of a real data file, or a skip that says how to provide it."""
-    from harness.base.files import find_data
+    from harness.bench.carried import find_data
 
     path = find_data(relative)
     if path is None:

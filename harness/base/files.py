@@ -42,13 +42,9 @@ def data_dirs() -> list[Path]:
 
 
 def find_data(relative: str) -> Path | None:
-    """In the first of NAS_DATA's folders, or the cache, that holds it; else what travels with the project."""
-    from harness.bench import carried
-
-    for folder in [*data_dirs(), cache_dir()]:
-        if (folder / relative).exists():
-            return folder / relative
-    return carried.find(relative)
+    """In the first of NAS_DATA's folders, or the cache, that holds it."""
+    places = [folder / relative for folder in [*data_dirs(), cache_dir()]]
+    return next((place for place in places if place.exists()), None)
 
 
 def sha256_of(path: Path) -> str:

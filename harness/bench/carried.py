@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal
 
+from harness.base import files
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT, cache_dir, sha256_of, write_atomic
 
@@ -53,8 +54,10 @@ def found_as(mode: Mode) -> Iterator[None]:
         _mode.reset(token)
 
 
-def find(relative: str) -> Path | None:
-    """The carried file of this name, or what is written of it."""
+def find_data(relative: str) -> Path | None:
+    """A file of the user's own, else the carried one of this name, or what is written of it."""
+    if own := files.find_data(relative):
+        return own
     name, mode = NB101 if relative in NB101_FILES else relative, _mode.get()
     if mode == "hidden" or name not in SHA256 or relative == NB101 or not (TABLES / name).is_file():
         return None

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from harness.base.errors import HarnessError
-from harness.base.files import cache_dir, find_data, sha256_of
+from harness.base.files import cache_dir, sha256_of
 from harness.bench import nats, nb101_table, nb101_tfrecord, nb201_table, nb301, wheel
+from harness.bench.carried import find_data
 from harness.bench.identity import Key, Say, Source
 from harness.bench.store import Store, find_store, make_store
 

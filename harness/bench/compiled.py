@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from harness.base.errors import HarnessError
-from harness.base.files import find_data, write_atomic
+from harness.base.files import write_atomic
 from harness.bench import carried, catalogue, nb101_packed, nb201_table
+from harness.bench.carried import find_data
 from harness.bench.identity import Key, Source
 from harness.bench.store import Store
 

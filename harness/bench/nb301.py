@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from harness.base.errors import HarnessError
-from harness.base.files import find_data, sha256_of
+from harness.base.files import sha256_of
+from harness.bench.carried import find_data
 from harness.bench.identity import Column, Key, Source
 from harness.bench.store import hash_of
 from harness.spaces.darts import Genotype, canonical, from_pairs, parse

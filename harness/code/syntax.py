@@ -20,6 +20,7 @@ CARRIERS = {
     "harness.code.syntax",
     "harness.base.errors",
     "harness.base.files",
+    "harness.bench.carried",
     "harness.runs.record",
     "harness.base.settings",
     "harness.base.yamlfile",

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from harness.base.errors import HarnessError
-from harness.base.files import find_data, sha256_of
+from harness.base.files import sha256_of
 from harness.bench import catalogue, curve, truths
+from harness.bench.carried import find_data
 from harness.runs.ground_truth import Asked
 from harness.runs.record import Run
 from harness.spaces import nb201

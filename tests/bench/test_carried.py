@@ -11,10 +11,10 @@ from support import real_data
 
 from harness import spaces
 from harness.base.errors import HarnessError
-from harness.base.files import cache_dir, find_data, sha256_of
+from harness.base.files import cache_dir, sha256_of
 from harness.bench import carried, catalogue, compiled, nats, nb101_packed, truth, truths
 from harness.bench import seconds as training_seconds
-from harness.bench.carried import LAST_EPOCHS, NB101, NB101_FILES, NB201, SHA256, TABLES, found_as
+from harness.bench.carried import LAST_EPOCHS, NB101, NB101_FILES, NB201, SHA256, TABLES, find_data, found_as
 from harness.bench.cli import list_sources
 from harness.bench.store import hash_of
 from harness.runs import stale

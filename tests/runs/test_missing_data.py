@@ -38,8 +38,8 @@ def test_scale_cpu_needs_images_and_surrogates_alone(tmp_path, paper, names):
 def test_jobs_of_scale_smoke_bring_all_that_it_needs(tmp_path, paper):
     """The digits are inside a package that is installed."""
     runs = experiments.paper(paper).runs("smoke")
-    assert {found for run in runs for found, _ in lacking._lacks(run)} <= {"digits"}
-    assert lacking.lines(runs, Layout("smoke", tmp_path)) == []
+    assert {found for run in runs for found, _ in missing_data._lacks(run)} <= {"digits"}
+    assert missing_data.lines(runs, Layout("smoke", tmp_path)) == []
 
 
 def test_a_line_says_how_many_runs_and_what_to_do(tmp_path):
