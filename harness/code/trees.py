@@ -5,9 +5,9 @@ import copy
 from collections.abc import Collection, Iterator
 
 from harness.code.syntax import syntax
-from harness.vouch.trial import FUNCTIONS
 
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 
 

@@ -12,6 +12,7 @@ from harness.code.syntax import path_of, syntax
 from harness.code.trees import (
     BLOCKS,
     DEFINITIONS,
+    FUNCTIONS,
     block_of,
     defaults,
     dotted_names,
@@ -21,7 +22,7 @@ from harness.code.trees import (
     parameters,
     with_numbered_locals,
 )
-from harness.vouch.trial import FUNCTIONS, arms, numbers
+from harness.vouch.trial import arms, numbers
 
 
 @dataclass(frozen=True)
