@@ -78,3 +78,13 @@ def test_kendall_of_very_many_is_the_same(monkeypatch):
     found = resampled.kendall(counts, prediction, truth)
     monkeypatch.setattr(resampled, "PAIRS", UNITS - 1)
     np.testing.assert_allclose(resampled.kendall(counts, prediction, truth), found, rtol=1e-12, atol=1e-13)
+
+
+def test_pearson_of_values_that_lie_close_together_keeps_its_digits():
+    """Sums of squares of accuracies as they are would lose what tells them apart."""
+    rng = np.random.default_rng(0)
+    prediction, truth = 1e6 + rng.normal(size=(2, 40))
+    counts = resampled.drawn(40, 5, 0)
+    picks = [np.repeat(np.arange(40), times) for times in counts.T.astype(int)]
+    one_by_one = [ranking.pearson(prediction[pick], truth[pick]) for pick in picks]
+    assert resampled.pearson(counts, prediction, truth) == pytest.approx(one_by_one, abs=1e-9)
