@@ -20,7 +20,7 @@ from harness.numbers.judge import (
     parse,
     worst,
 )
-from harness.numbers.stats import Estimate, combined, difference, exact, of_runs
+from harness.numbers.stats import Estimate, as_reported, combined, difference, exact, of_runs
 
 
 def known(value: float, se: float) -> Estimate:
@@ -287,3 +287,11 @@ def test_a_claim_is_as_good_as_its_worst_part():
     assert worst([agrees, not_run, unclear]) == not_run
     assert worst([contradicts, not_run, agrees]) == contradicts
     assert worst([unclear, Verdict("unclear", "e"), agrees]).reason == "b; e"
+
+
+def test_an_interval_wider_than_half_of_what_the_column_spans_tells_nothing():
+    ours, printed = of_runs([0.70, 0.71, 0.72]), parse("0.72")
+    theirs = as_reported(ours, 0.72, None, "unknown", 3, 0)
+    _, half = difference(ours, theirs)
+    for span, word in ((2.1 * half, "agrees"), (1.9 * half, "unclear"), (0.0, "agrees")):
+        assert judge(ours, printed, Context(3, span=span)).word == word
