@@ -90,7 +90,12 @@ def test_no_star_imports():
 
 def test_no_module_is_imported_by_a_computed_name():
     """What is imported by a name in a variable, the code id does not see; those here load by intent."""
-    allowed = {"harness/runs/execute.py", "harness/make/make.py", "harness/cli/warm.py", "harness/vouch/trial.py"}
+    allowed = {
+        "harness/runs/execute.py",
+        "harness/make/make.py",
+        "harness/cli/warm.py",
+        "harness/vouch/trial.py",
+    }
     calls = re.compile(r"\b(import_module|__import__|spec_from_file_location)\(")
     guilty = {name_of(p) for p in [*HOUSE, *PAPERS] if calls.search(p.read_text(encoding="utf-8"))}
     assert guilty <= allowed
