@@ -135,7 +135,7 @@ def test_the_largest_scale_counts(layout):
     )
     layout.published.rename(layout.root / "published" / "cpu")
     layout = Layout("cpu", layout.root)
-    assert "(published/cpu/tables/mini/table_1.md): judged from scale cpu on." in section(
+    assert "(published/cpu/tables/mini/table_1.md)†: judged from scale cpu on." in section(
         layout.root, "What is not judged"
     )
     change(
