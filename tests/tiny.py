@@ -11,6 +11,7 @@ from harness.base.files import ROOT
 from harness.base.layout import Layout
 from harness.code import code_id, definitions, syntax
 from harness.make.make import make
+from harness.runs import record
 from harness.runs.execute import execute
 from harness.spec import artefacts, experiments
 
@@ -145,6 +146,7 @@ def forget() -> None:
         artefacts.load,
         artefacts.notes,
         code_id.code_id,
+        record.commit,
         code_id.step_id,
         code_id._fingerprint,
         definitions.module_at,

@@ -14,7 +14,7 @@ from harness.make.make import REMADE, computed, outputs, render_made
 from harness.numbers import cellfile
 from harness.published import manifest, publish
 from harness.runs import archives
-from harness.runs.record import now
+from harness.runs.record import commit, now
 from harness.spec import fingerprint
 from harness.spec.artefacts import Artefact
 
@@ -33,6 +33,11 @@ def accept(artefact: Artefact, layout: Layout, reason: str, root: Path = ROOT) -
 def accept_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Path = ROOT) -> Iterator[Path]:
     """All of them at once; one that is refused keeps no other from it, and is told in the end."""
     require_reason("accept", reason, "why is this outcome right?")
+    if commit(root).endswith("+"):
+        raise HarnessError(
+            "harness/ or reproduce/ has changes that are in no commit, so that nobody could find the code"
+            " of what is accepted: commit them first"
+        )
     publish.finish(layout)
     files: dict[Path, bytes] = {}
     records: dict[str, list[str]] = {}

@@ -12,6 +12,7 @@ from harness.base.files import ROOT
 from harness.base.layout import SCALES, Layout, artefact_file
 from harness.numbers import cellfile
 from harness.numbers.verdict_words import HOLDS, JUDGED, VERDICTS
+from harness.runs.stale import is_code_of
 from harness.spec import artefacts, fingerprint
 from harness.spec.artefacts import Artefact
 
@@ -93,7 +94,20 @@ def _why_old(noted: dict[str, Any], artefact: Artefact, scale: str, root: Path) 
         return told.removeprefix("was ")
     if noted.get("cells") != fingerprint.of_cells(artefact):
         return "accepted before today's cells were asked for"
-    return "" if noted.get("rule") == fingerprint.RULE else "judged by an earlier rule of verdicts"
+    if noted.get("rule") != fingerprint.RULE:
+        return "judged by an earlier rule of verdicts"
+    return "accepted from runs of older code" if older_code(artefact, noted, scale, root) else ""
+
+
+def older_code(artefact: Artefact, noted: dict[str, Any], scale: str, root: Path) -> list[str]:
+    """The runs that it was accepted from whose code is neither today's nor vouched for."""
+    modules = {run.id: run.module for run in artefact.runs(scale, root)}
+    ran = {run["run"]: run["code"] for run in noted["runs"] if run["run"] in modules and "code" in run}
+    counted: dict[tuple[str, str], bool] = {}
+    for run, code in ran.items():
+        if (key := (modules[run], code)) not in counted:
+            counted[key] = is_code_of(*key, root)
+    return [run for run, code in ran.items() if not counted[modules[run], code]]
 
 
 def kind_of(cell: dict[str, Any]) -> str:

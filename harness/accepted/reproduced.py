@@ -12,7 +12,7 @@ from harness.spec import experiments
 MARKERS = ("<!-- papers: by `python -m harness reproduced` -->", "<!-- /papers -->")
 _MARKS = {
     SMALL: f"{SMALL} so far at scale {SCALES[0]}, where what is trained or queried is shown and not judged.",
-    OLD: f"{OLD} counted as accepted from other runs or by another rule than today's, to be made again.",
+    OLD: f"{OLD} counted as accepted from other runs, code or rules than today's, to be made again.",
 }
 _WHERE = "[REPRODUCED.md](REPRODUCED.md) names each claim, with what was measured."
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable
 
 from harness.base.layout import Layout
-from harness.bench.carried import found_as
 from harness.runs.stale import is_there
 from harness.spec.experiments import RunSpec
 
@@ -16,6 +15,8 @@ def lines(runs: Iterable[RunSpec], layout: Layout) -> list[str]:
     """
     if layout.scale == "smoke":
         return []
+    from harness.bench.carried import found_as
+
     with found_as("packed"):
         lacks = Counter(found for run in runs if not is_there(run, layout) for found in _lacks(run))
     return [

@@ -1,11 +1,11 @@
 """Whether a record is the run that is asked for now: its code, config, threads and data."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from harness.base.errors import HarnessError
 from harness.base.layout import Layout
-from harness.bench.carried import found_as
 from harness.code.code_id import code_id
 from harness.code.ledger import counts
 from harness.code.syntax import path_of
@@ -26,6 +26,7 @@ def _data(spec: RunSpec) -> str:
     config, found = spec.config, []
     source = config.get("source", config.get("truth_source"))
     if isinstance(source, str):
+        from harness.bench.carried import found_as
         from harness.bench.catalogue import stamp
 
         with found_as("packed"):
@@ -67,10 +68,14 @@ def why_stale(spec: RunSpec, record: dict[str, Any], layout: Layout) -> str:
         return "its config has changed"
     if record["threads"] != spec.resources["threads"]:
         return f"it ran with {record['threads']} threads instead of {spec.resources['threads']}"
-    root, module = layout.root, spec.module
-    if path_of(module, root) and not counts(module, record["code"], code_id(module, root), root):
+    if not is_code_of(spec.module, record["code"], layout.root):
         return "its code has changed"
     return ""
+
+
+def is_code_of(module: str, code: str, root: Path) -> bool:
+    """Today's code of this experiment, or vouched for as such; of a project without code any is."""
+    return path_of(module, root) is None or counts(module, code, code_id(module, root), root)
 
 
 def code_asked(spec: RunSpec, layout: Layout) -> str:

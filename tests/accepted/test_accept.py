@@ -143,3 +143,20 @@ def test_the_command(tmp_path):
     assert command("check").returncode == 0
     shutil.rmtree(layout.results / "tables")
     assert command("check").returncode == 1
+
+
+def test_records_of_uncommitted_code_are_refused(layout):
+    """63 of 843 accepted runs once came from code that is nowhere."""
+    who = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org", "-c", "commit.gpgsign=false"]
+    for words in (["init", "-q"], ["add", "reproduce"], [*who, "commit", "-q", "-m", "one"]):
+        subprocess.run(["git", "-C", str(layout.root), *words], check=True, capture_output=True)
+    notes = layout.root / "reproduce/mini/NOTES.md"
+    before = notes.read_text()
+    notes.write_text(before + "\nMore.\n")
+    tiny.forget()
+    with pytest.raises(HarnessError, match="has changes that are in no commit, .*: commit them first"):
+        accept(table(layout), layout, "it is right", layout.root)
+    assert not layout.published.exists()
+    notes.write_text(before)
+    tiny.forget()
+    accept(table(layout), layout, "it is right", layout.root)

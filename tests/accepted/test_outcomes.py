@@ -73,3 +73,14 @@ def test_what_is_not_in_the_paper_comes_last_and_else_in_its_order():
     mine = [a for a in artefacts.artefacts() if a.name in names]
     assert names == [a.name for a in mine if a.in_paper] + [a.name for a in mine if not a.in_paper]
     assert 0 < sum(a.in_paper for a in mine) < len(mine)
+
+
+def test_what_stands_on_older_code_is_marked(layout):
+    """Of 843 runs at scale cpu 284 once did, and no page said so."""
+    artefact = artefacts.find("mini/table_1", layout.root)
+    accept(artefact, layout, "first numbers", layout.root)
+    assert outcomes.accepted(artefact, layout.root).old == ""
+    tiny.edit(layout.root, "reproduce/mini/noise.py", "truth.mean()", "truth.mean() + 0")
+    tiny.forget()
+    found = outcomes.accepted(artefacts.find("mini/table_1", layout.root), layout.root)
+    assert found.old == "accepted from runs of older code" and "†" in found.link

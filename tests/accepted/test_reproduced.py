@@ -215,7 +215,7 @@ def test_verdicts_of_an_earlier_rule_are_marked_where_they_are_counted(layout):
         statements.page(papers)
     )
     assert "table_1.md)°†" in reproduced.table(papers)
-    assert "another rule than today's, to be made again" in reproduced.table(papers)
+    assert "from other runs, code or rules than today's, to be made again" in reproduced.table(papers)
     assert "†" not in statements.page([replace(papers[0], found=[replace(papers[0].found[0], old="")])])
 
 
