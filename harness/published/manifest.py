@@ -6,6 +6,7 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from posixpath import normpath
 
 from harness.base.errors import HarnessError
 from harness.base.files import sha256_of
@@ -35,12 +36,11 @@ def artefact_of(file: str) -> str:
 
 def read(layout: Layout) -> dict[str, str]:
     """Digest by path, seen from the root of the project."""
-    lines = {}
-    if not path(layout).is_file():
-        return lines
-    for number, line in enumerate(path(layout).read_text(encoding="utf-8").splitlines(), 1):
-        found = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
-        if not found or found[2] in lines:
+    lines: dict[str, str] = {}
+    whole = path(layout).read_bytes().decode(errors="replace") if path(layout).is_file() else ""
+    for number, line in enumerate(whole.removesuffix("\n").split("\n") if whole else (), 1):
+        found = re.fullmatch(r"([0-9a-f]{64})  (\S(?:.*\S)?)", line)
+        if not found or found[2] in lines or not _is_plain(found[2]):
             name = path(layout).relative_to(layout.root)
             raise HarnessError(
                 f"{name}, line {number} is no digest of a file, or its second one:"
@@ -48,6 +48,11 @@ def read(layout: Layout) -> dict[str, str]:
             )
         lines[found[2]] = found[1]
     return lines
+
+
+def _is_plain(name: str) -> bool:
+    """A path in the project, written in the one way in which acceptances write it."""
+    return normpath(name) == name and not name.startswith(("/", "../"))
 
 
 def text(lines: dict[str, str]) -> str:
@@ -69,13 +74,15 @@ def differences(layout: Layout, stood_on: Iterable[Path] = ()) -> dict[str, str]
 
     `stood_on`: what accepted outcomes stand on outside of published/<scale>.
     """
-    sealed, found = read(layout), {}
+    sealed, found, root = read(layout), {}, layout.root.resolve()
+    if path(layout).is_symlink():
+        found[path(layout).relative_to(layout.root).as_posix()] = "is a link to another file"
     for name, digest in sealed.items():
         file = layout.root / name
         if not file.is_file():
             found[name] = "is missing"
-        elif file.is_symlink():
-            found[name] = "is a link to another file"
+        elif file.resolve() != root / name:
+            found[name] = "is a link to another file, or below one"
         elif sha256_of(file) != digest:
             found[name] = "was edited"
     files = [*accepted_files(layout), *(file for file in stood_on if file.is_file())]

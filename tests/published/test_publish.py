@@ -113,11 +113,17 @@ def test_other_tools_read_the_digests(tmp_path):
     assert subprocess.run(command, cwd=layout.root, capture_output=True).returncode == 1
 
 
-@pytest.mark.parametrize("line", ["no digest", "0" * 64 + "  ", "{first}"])
+NAMES = ["", "a\r", "/etc/hosts", "../a", "a/../b", "a//b", "./a"]
+
+
+@pytest.mark.parametrize(
+    "line", ["no digest", "{first}", "\udcff", *(f"{'0' * 64}  {name}" for name in NAMES)]
+)
 def test_digests_that_are_none_are_told(layout, line):
     path = manifest.path(layout)
     first = path.read_text().splitlines()[0]
-    path.write_text(path.read_text() + line.format(first=first) + "\n")
+    added = f"{line.format(first=first)}\n"
+    path.write_bytes(path.read_bytes() + added.encode(errors="surrogateescape"))
     with pytest.raises(HarnessError, match=r"SHA256SUMS, line \d+ is no digest of a file, or its second one"):
         check(layout, layout.root)
 
