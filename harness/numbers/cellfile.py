@@ -64,7 +64,7 @@ def _require_once(path: Path, names: list[str]) -> None:
             raise _damaged(path, f"{name} stands {times} times")
 
 
-_ASKED = ("run", "config", "status", "truths")  # of a provenance's runs
+_ASKED = {"run": str, "config": dict, "status": str, "truths": list}  # of a provenance's runs
 
 
 def provenance(path: Path) -> dict[str, Any]:
@@ -73,9 +73,13 @@ def provenance(path: Path) -> dict[str, Any]:
         return {"runs": []}
     try:
         noted = json.loads(path.read_text(encoding="utf-8"))
-        if all(run["machine"]["processor"] and all(key in run for key in _ASKED) for run in noted["runs"]):
+        whole = isinstance(noted.get("claims", {}), dict)
+        for run in noted["runs"]:
+            whole &= bool(run["machine"]["processor"])
+            whole &= all(isinstance(run[key], kind) for key, kind in _ASKED.items())
+        if whole:
             return noted
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         pass
     raise HarnessError(f"{path} is cut short or no provenance: check it out again")
 
@@ -91,7 +95,10 @@ def _lines(text: str, path: Path, columns: tuple[str, ...]) -> list[dict[str, st
     if not text.endswith("\n"):
         raise _damaged(path, "it ends in the middle of a line")
     reader = csv.DictReader(io.StringIO(text, newline=""))
-    lines = list(reader)
+    try:
+        lines = list(reader)
+    except csv.Error as error:
+        raise _damaged(path, str(error)) from None
     for number, line in enumerate(lines, 2):
         if None in line or None in line.values():  # a conflict of git's, a line cut short
             raise _damaged(path, f"record {number} has more or fewer fields than the heading")
