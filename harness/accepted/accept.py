@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Iterable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 from harness.accepted import reproduced
@@ -66,6 +67,17 @@ def _provenance(artefact: Artefact, layout: Layout) -> Path:
     return artefact_file(layout.published, artefact.name, ".provenance.json")
 
 
+def drawn_by(artefact: Artefact) -> dict[str, str]:
+    """What drew its picture: another version's bytes are others."""
+    return {"drawn": f"matplotlib {version('matplotlib')}"} if artefact.kind == "figure" else {}
+
+
+def left_by(artefact: Artefact, layout: Layout) -> list[Path]:
+    """The files in published/ of an accepted artefact."""
+    shown = [path for path in outputs(artefact, layout.published) if path.suffix not in REMADE]
+    return [*shown, _provenance(artefact, layout)]
+
+
 def _accepted(
     artefact: Artefact, layout: Layout, reason: str, root: Path
 ) -> tuple[dict[Path, bytes], list[str]]:
@@ -87,7 +99,7 @@ def _accepted(
         "cells": fingerprint.of_cells(artefact),
         "claims": fingerprint.of_claims(artefact, layout.scale),
         "runs": runs,
-    }
+    } | drawn_by(artefact)
     return files | {provenance: (json.dumps(noted, indent=1) + "\n").encode()}, list(records)
 
 

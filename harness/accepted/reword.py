@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.accepted import rejudge, reproduced
-from harness.accepted.accept import require_reason
+from harness.accepted.accept import drawn_by, left_by, require_reason
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT, write_atomic
 from harness.base.layout import Layout, artefact_file
@@ -62,6 +62,12 @@ def _reword(artefact: Artefact, layout: Layout, reason: str, root: Path) -> Path
     if noted.get("cells") != fingerprint.of_cells(artefact):
         raise _other(artefact, layout, "other cells or printed numbers")
     accepted = cellfile.cells(cells)
+    sealed = manifest.differences(layout)
+    for file in left_by(artefact, layout):
+        if (name := file.relative_to(layout.root).as_posix()) in sealed and file.is_file():
+            raise HarnessError(
+                f"{name} {sealed[name]}: bring it back with `git checkout -- {name}`, then reword it"
+            )
     tested, again = _verdicts(artefact, layout, accepted, cellfile.claims(stated), noted)
     with tempfile.TemporaryDirectory() as folder:
         today = Path(folder, cells.relative_to(layout.published))
@@ -78,7 +84,7 @@ def _reword(artefact: Artefact, layout: Layout, reason: str, root: Path) -> Path
     if same and noted.get("claims") == tests:
         publish.publish(layout, {}, manifest.stands_on(artefact))
         return None
-    noted["claims"] = tests
+    noted |= {"claims": tests} | drawn_by(artefact)
     entry = {"at": now(), "reason": reason} | ({"judged by cells": again} if again else {})
     noted.setdefault("reworded", []).append(entry)
     files[told] = (json.dumps(noted, indent=1) + "\n").encode()

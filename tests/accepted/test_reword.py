@@ -265,3 +265,14 @@ def test_a_column_called_as_a_word_is_no_word(tmp_path):
     tiny.edit(tmp_path, YAML, "format: onnx", "format: pt")
     assert fingerprint.of_cells(artefacts.find("mini/table_1", tmp_path)) == before
     tiny.forget()
+
+
+def test_a_number_edited_by_hand_is_not_sealed_with_other_words(layout):
+    """Where no records are kept, check was green on it afterwards."""
+    cells = artefact_file(layout.published, "mini/table_1", ".cells.csv")
+    cells.write_text(cells.read_text().replace("strong,", "strong,1", 1))
+    tiny.edit(layout.root, YAML, "title: Means and correlations", "title: Means beside correlations")
+    with pytest.raises(
+        HarnessError, match=r"table_1\.cells\.csv was edited: bring it back with `git checkout -- pub"
+    ):
+        reword(layout)
