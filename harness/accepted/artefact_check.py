@@ -3,16 +3,18 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from harness.accepted import differences
+from harness.accepted.accept import left_by
 from harness.accepted.differences import Change
-from harness.base.errors import HarnessError
+from harness.base.errors import HarnessError, reading
 from harness.base.layout import Layout, artefact_file
 from harness.bench.carried import alike
 from harness.make.fresh import require_fresh
-from harness.make.make import REMADE, Made, computed, outputs, texts
+from harness.make.make import Made, computed, texts
 from harness.numbers import cellfile
 from harness.runs import archives
 from harness.spec import fingerprint
@@ -24,6 +26,16 @@ TIMES, ELSEWHERE = "measured times", "numbers of runs on another processor or wi
 COMPUTES = ("processor", "numpy", "scipy", "torch", "blas", "onednn")
 
 
+@dataclass(frozen=True)
+class Picture:
+    """An accepted one, what drew it, and whether equal cells are drawn so here (None: there are none)."""
+
+    artefact: str
+    file: str
+    drawn: str
+    same: bool | None
+
+
 @dataclass
 class Checked:
     """What changed, and how many numbers and verdicts were looked at in which way."""
@@ -31,6 +43,7 @@ class Checked:
     changes: list[Change] = field(default_factory=list)
     looked: Counter[str] = field(default_factory=Counter)
     loosely: Counter[str] = field(default_factory=Counter)
+    pictures: list[Picture] = field(default_factory=list)
 
 
 def of_artefact(
@@ -46,7 +59,10 @@ def of_artefact(
     if broken := _broken(artefact, layout):
         return broken
     one = _One(artefact, layout, apart, root)
-    told = one.misplaced() + one.from_kept(found) + (one.outdated() or one.otherwise_shown())
+    found.pictures += one.picture(here)
+    told = (
+        one.misplaced() + one.unfounded() + one.from_kept(found) + (one.outdated() or one.otherwise_shown())
+    )
     if here and ours.is_file():
         told += one.from_here(found)
     elif here:
@@ -70,9 +86,11 @@ def _broken(artefact: Artefact, layout: Layout) -> list[Change]:
         try:
             if path.is_file():
                 read(path)
+            elif read == cellfile.provenance:
+                found.append(Change(artefact.name, "", f"{file} is missing", f"git checkout -- {file}"))
         except HarnessError as error:
             look = remake if base == layout.results else f"git checkout -- {file}"
-            how = str(error).partition("(")[2].partition(")")[0] or "it is no JSON"
+            how = str(error).partition("(")[2].partition(")")[0] or "it is no provenance"
             found.append(Change(artefact.name, "", f"{file} is cut short or was damaged ({how})", look))
     return found
 
@@ -109,6 +127,37 @@ class _One:
             found.append(self.told(f"its provenance lacks {lacking[0]}, of which its cells are made"))
         return found
 
+    def unfounded(self) -> list[Change]:
+        """Accepted without a reason, or before a run had ended by more than clocks may differ."""
+        found = []
+        if len(str(self.noted.get("reason", "")).split()) < 2:
+            found.append(self.told("its provenance tells no reason"))
+        try:
+            latest = datetime.fromisoformat(self.noted["accepted"]) + timedelta(days=1)
+            early = [run["run"] for run in self.noted["runs"] if _ended(run) > latest]
+        except (LookupError, TypeError, ValueError):
+            return [*found, self.told("its provenance tells no date that could be one")]
+        return found + [
+            self.told(f"its provenance says that it was accepted before {r} ended") for r in early[:1]
+        ]
+
+    def picture(self, here: bool) -> list[Picture]:
+        """Of a figure, its picture, compared where the very same cells were drawn here."""
+        if self.artefact.kind != "figure":
+            return []
+        accepted, ours = (
+            [self._file(base, suffix) for suffix in (".cells.csv", ".png")]
+            for base in (self.layout.published, self.layout.results)
+        )
+        there = here and all(file.is_file() for file in (*accepted, *ours))
+        cells, picture = (
+            there and one.read_bytes() == other.read_bytes()
+            for one, other in zip(accepted, ours, strict=True)
+        )
+        file = accepted[1].relative_to(self.layout.root).as_posix()
+        drawn = str(self.noted.get("drawn", ""))
+        return [Picture(self.artefact.name, file, drawn, picture if cells else None)]
+
     def outdated(self) -> list[Change]:
         """Accepted from runs of another configuration than today's, whatever these would give."""
         what = fingerprint.outdated(self.artefact, self.noted, self.layout.scale, self.root)
@@ -121,7 +170,8 @@ class _One:
         # Outcomes accepted before records were kept with them note no digest of theirs.
         promised = [run["run"] for run in self.noted["runs"] if "digest" in run]
         if lacking := [run for run in promised if run not in records]:
-            return [self.told(f"the kept record of {lacking[0]}, of which it was accepted, is missing")]
+            what = f"the kept record of {lacking[0]}, of which it was accepted, is missing or damaged"
+            return [self.told(what)]
         if runs != records.keys():
             found.looked[SEALED] += self.much
             return []
@@ -132,7 +182,8 @@ class _One:
                 what = f"its provenance and the kept record of {run['run']} differ in {differs[0]}"
                 return [self.told(what)]
         try:
-            made = computed(self.artefact, self.apart, self.root)
+            with reading("a record", "is none that runs leave", "bring published/ back with git"):
+                made = computed(self.artefact, self.apart, self.root)
         except HarnessError as error:
             return [self.told(f"cannot be made from its kept records: {error}")]
         return self._places(made, True)
@@ -140,19 +191,18 @@ class _One:
     def otherwise_shown(self) -> list[Change]:
         """Its page and its LaTeX say what its cells say; a picture is held by its digest."""
         frame = cellfile.read_cells(self._file(self.layout.published, ".cells.csv"))
-        shown = texts(self.artefact, self.layout.scale, frame, self.noted["runs"])
+        try:
+            with reading("its provenance", "names what no page can show"):
+                shown = texts(self.artefact, self.layout.scale, frame, self.noted["runs"])
+        except HarnessError as error:
+            return [self.told(str(error).removesuffix(": get it again"))]
+        reword = f"python -m harness reword {self.artefact.name} --scale {self.layout.scale} --reason …"
         found = []
-        for path in outputs(self.artefact, self.layout.published):
-            if path.suffix in REMADE:
-                continue
-            file = path.relative_to(self.layout.root).as_posix()
-            text = shown.get(path.suffix)
+        for path in left_by(self.artefact, self.layout):
+            file, text = path.relative_to(self.layout.root).as_posix(), shown.get(path.suffix)
             if not path.is_file():
                 found.append(self.told(f"{file} is missing", f"git checkout -- {file}"))
-            elif text is not None and path.read_text(encoding="utf-8") != text:
-                reword = (
-                    f"python -m harness reword {self.artefact.name} --scale {self.layout.scale} --reason …"
-                )
+            elif text is not None and path.read_bytes() != text.encode():
                 found.append(self.told(f"{file} does not show its accepted cells", reword))
         return found
 
@@ -228,3 +278,7 @@ def _alike(*both: Iterable[dict[str, Any]]) -> bool:
 
 def _same(key: str, one: Any, other: Any) -> bool:
     return alike(one) == alike(other) if key == "truths" else one == other
+
+
+def _ended(run: dict[str, Any]) -> datetime:
+    return datetime.fromisoformat(run["started"]) + timedelta(seconds=run["seconds"])

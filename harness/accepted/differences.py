@@ -91,8 +91,9 @@ def _cell(before: dict[str, Any], after: dict[str, Any], free: bool, clock: bool
     drift = "" if timed or (free and before["spread_kind"] == "none") else _drift(before, after, exact)
     if not (drift or free):
         drift = _scatter(before, after)
-    if exact and not found and not drift and before["reason"] != after["reason"]:
-        found.append(f"the reason was {before['reason']!r} and is {after['reason']!r}")
+    for key, what in (("spread_kind", "kind of spread"), ("reason", "reason")):
+        if exact and not found and not drift and before[key] != after[key]:
+            found.append(f"the {what} was {before[key]!r} and is {after[key]!r}")
     return found + ([drift] if drift else [])
 
 

@@ -18,21 +18,25 @@ def check(options: argparse.Namespace) -> int:
 
     layout = Layout(options.scale)
     found = checked.check(layout, here=not options.published)
-    told = checked.lines(found.changes, options.scale)
+    told = list(checked.lines(found.changes, options.scale))
     if options.artefacts:
         names = {artefact.name for artefact in artefacts.chosen(options.artefacts)}
-        told = [str(change) for change in found.changes if change.artefact in names]
+        more = f"python -m harness check --scale {options.scale}{' --published' * options.published}"
+        elsewhere = f"none of these, but others. Look closer: {more}"
+        told = [str(change) for change in found.changes if change.artefact in names] or told and [elsewhere]
     for line in told:
         print(f"changed: {line}", file=sys.stderr)
     again: list[RunSpec] = []
     differ: list[str] = []
+    not_again = None
     if options.replay:
         again = replay.chosen(layout)
+        not_again = replay.passed_over(again, layout)
         differ = list(replay.replayed(again, layout))
     for line in differ:
         print(f"changed: {line}", file=sys.stderr)
     if not (found.changes or differ):
-        print("\n".join(checked.summary(found, options.scale, len(again))))
+        print("\n".join(checked.summary(found, options.scale, len(again), not_again)))
     return 1 if found.changes or differ else 0
 
 

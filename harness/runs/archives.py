@@ -108,11 +108,24 @@ def unpack(path: Path, layout: Layout) -> dict[str, dict[str, bytes]]:
     return kept
 
 
-def lay_out_apart(path: Path, apart: Layout) -> None:
-    """Every record of an archive, in a folder of nobody's: to be compared, not to be made use of."""
+def lay_out_apart(path: Path, apart: Layout) -> list[str]:
+    """Every whole record of an archive, in a folder of nobody's: to be compared, not to be made use of.
+
+    What is said of the others, and of files that belong to no record.
+    """
+    told = []
     for run, files in unpack(path, apart).items():
+        folder = apart.run_folder(run)
         for name, content in files.items():
-            write_atomic(apart.run_folder(run) / name, content)
+            write_atomic(folder / name, content)
+        try:
+            named = {"run.json", *read_record(folder)["tables"]}
+        except HarnessError:
+            shutil.rmtree(folder)
+            told.append(f"its record of {run} is damaged")
+        else:
+            told += [f"its record of {run} names no {name}" for name in sorted(files.keys() - named)]
+    return told
 
 
 def records(runs: Iterable[str], apart: Layout) -> dict[str, dict[str, Any]]:

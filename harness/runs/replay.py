@@ -19,7 +19,7 @@ from harness.base.layout import Layout
 from harness.bench.carried import alike
 from harness.runs.execute import execute
 from harness.runs.record import machine, read_record
-from harness.spec.artefacts import artefacts
+from harness.spec.artefacts import artefacts, needed_runs
 from harness.spec.experiments import RunSpec, find_run
 
 AFFORDABLE = 30.0  # seconds that a run took: `check` runs no longer one again
@@ -28,7 +28,7 @@ AFFORDABLE = 30.0  # seconds that a run took: `check` runs no longer one again
 def chosen(layout: Layout, root: Path = ROOT) -> list[RunSpec]:
     """Of every experiment the run that was quickest, where one was made on this processor and is short."""
     quickest: dict[tuple[str, str], tuple[float, RunSpec]] = {}
-    for spec in {run.id: run for a in artefacts(root) for run in a.runs(layout.scale, root)}.values():
+    for spec in needed_runs(layout.scale, root):
         try:
             record = read_record(layout.run_folder(spec.id), tables=False)
         except HarnessError:
@@ -38,6 +38,14 @@ def chosen(layout: Layout, root: Path = ROOT) -> list[RunSpec]:
         if here and took <= AFFORDABLE and took < quickest.get(key, (AFFORDABLE + 1, spec))[0]:
             quickest[key] = (took, spec)
     return [spec for _, spec in quickest.values()]
+
+
+def passed_over(again: Iterable[RunSpec], layout: Layout, root: Path = ROOT) -> list[str]:
+    """The experiments of which none is run again."""
+    every, some = (
+        {f"{run.paper}/{run.experiment}" for run in runs} for runs in (needed_runs(layout.scale, root), again)
+    )
+    return sorted(every - some)
 
 
 def replayed(specs: Iterable[RunSpec], layout: Layout) -> Iterator[str]:

@@ -5,13 +5,18 @@ import io
 import json
 import shutil
 
+import tiny
 from faulty.spoilt import ACCEPTED, PLAIN, RESULTS, TABLE, Change, make_table_if_possible
 from sealed import edit_record
 
+from harness.accepted.accept import accept
 from harness.base.files import sha256_of
 from harness.base.layout import Layout
+from harness.make.make import make, texts
+from harness.numbers import cellfile
 from harness.published import manifest, publish
 from harness.runs import archives
+from harness.spec import artefacts
 
 FIGURE = "published/smoke/figures/gold/figure_1"
 PROVENANCE = ACCEPTED.replace("cells.csv", "provenance.json")
@@ -147,14 +152,25 @@ def swept_away(layout: Layout) -> None:
         file.unlink()
 
 
-def in_archive(run: str = PLAIN[1], **changed: object) -> Change:
-    """A kept record edited and packed again."""
+def in_archive(
+    run: str = PLAIN[1], seal: bool = True, noted: bool = False, more: str = "", **changed: object
+) -> Change:
+    """A kept record edited and packed again, with one file `more`; `noted`: in the provenance, too."""
 
     def change(layout: Layout) -> None:
         path, apart = layout.root / ARCHIVE, Layout("smoke", layout.root, layout.root / "apart")
         archives.lay_out_apart(path, apart)
-        edit_record(apart.run_folder(run), reseal=True, **changed)
-        runs = apart.results / "runs"
+        folder, runs = apart.run_folder(run), apart.results / "runs"
+        edit_record(folder, reseal=seal, **changed)
+        if more:
+            (folder / more).write_text("a\n1\n")
+        if noted:
+            record = json.loads((folder / "run.json").read_text())
+            path_of = layout.root / PROVENANCE
+            told = json.loads(path_of.read_text())
+            (mine,) = (each for each in told["runs"] if each["run"] == run)
+            mine.update({key: record[key] for key in archives.NOTED})
+            path_of.write_text(json.dumps(told))
         files = {
             p.relative_to(runs).as_posix(): p.read_bytes() for p in sorted(runs.rglob("*.*")) if p.is_file()
         }
@@ -162,6 +178,55 @@ def in_archive(run: str = PLAIN[1], **changed: object) -> Change:
         shutil.rmtree(apart.results)
 
     return change
+
+
+def written(path: str, content: str | bytes) -> Change:
+    def change(layout: Layout) -> None:
+        data = content.encode() if isinstance(content, str) else content
+        (layout.root / path).write_bytes(data)
+
+    return change
+
+
+def shown_again(layout: Layout) -> None:
+    """The accepted page and LaTeX written of the accepted cells as they now are."""
+    table = artefacts.find("gold/table_1", layout.root)
+    runs = json.loads((layout.root / PROVENANCE).read_text())["runs"]
+    for suffix, text in texts(table, "smoke", cellfile.read_cells(layout.root / ACCEPTED), runs).items():
+        if suffix != ".html":
+            (layout.root / PAGE).with_suffix(suffix).write_text(text)
+
+
+def one_picture_for_another(layout: Layout) -> None:
+    """Two figures were accepted, and one shows what nobody drew of its cells."""
+    spec = layout.root / "figures/gold/figure_1.yaml"
+    text = spec.read_text().replace("gold/figure_1", "gold/figure_2")
+    spec.with_name("figure_2.yaml").write_text(text)
+    shutil.copyfile(spec.with_suffix(".py"), spec.with_name("figure_2.py"))
+    tiny.forget()
+    figure = artefacts.find("gold/figure_2", layout.root)
+    make(figure, layout, layout.root)
+    accept(figure, layout, "a second look", layout.root)
+    (layout.root / f"{FIGURE}.png").write_bytes(b"\x89PNG of something else")
+
+
+def linked_folder(layout: Layout) -> None:
+    folder = (layout.root / ACCEPTED).parent
+    elsewhere = folder.rename(layout.root / "elsewhere")
+    folder.symlink_to(elsewhere)
+
+
+def linked_digests(layout: Layout) -> None:
+    path = manifest.path(layout)
+    path.symlink_to(path.rename(layout.root / "elsewhere"))
+
+
+def in_another_scale(layout: Layout) -> None:
+    """Edited where a larger scale's outcomes are, of which REPRODUCED.md tells as well."""
+    other = Layout("cpu", layout.root)
+    page = other.published / "tables/gold/table_1.md"
+    publish.publish(other, {page: b"as it was\n"})
+    page.write_text("better\n")
 
 
 def of_another_scale(layout: Layout) -> None:

@@ -136,7 +136,8 @@ def test_the_command_is_green_whatever_the_threads_and_the_order_of_sets(checkou
         assert first == "check: every accepted number and verdict of scale smoke still stands"
         numbers = f"{NUMBERS} follow from kept records, 0 rest on their digests alone"
         assert rest[0] == f"of them {numbers}, {NUMBERS} were compared with runs made here"
-        assert rest[1].startswith("not looked at: whether runs come out the same")
+        assert rest[1].startswith("of the pictures 1 are as equal cells are drawn here, 0 rest on")
+        assert rest[2].startswith("not looked at: whether runs come out the same")
 
 
 @pytest.mark.parametrize("sabotage", SABOTAGES)
@@ -154,3 +155,11 @@ def test_the_command_finds_a_sabotage(checkout, sabotage):
             line.startswith(("changed: gold/", "changed: reproduce/gold/")) and ". Look closer: " in line
         ), line
     require(check(checkout, "gold").stderr + red.stderr, sentences)
+
+
+def test_where_another_artefact_than_the_named_one_changed_the_command_says_so(checkout):
+    """Once it was red without a word."""
+    SPOILT["changed accepted verdict"][0](checkout)
+    red = check(checkout, "gold/figure_1", "--published")
+    look = "python -m harness check --scale smoke --published"
+    assert (red.returncode, red.stderr) == (1, f"changed: none of these, but others. Look closer: {look}\n")

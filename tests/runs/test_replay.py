@@ -7,9 +7,11 @@ import pytest
 import tiny
 from sealed import edit_record
 
+from harness.accepted.check import Checked, summary
 from harness.bench import carried
 from harness.runs import replay
 from harness.runs.record import Run, read_record
+from harness.spec.experiments import find_run
 
 RUN = "mini/noise/strong/low/s1"
 
@@ -63,6 +65,10 @@ def test_of_every_experiment_the_quickest_run_of_this_processor_is_chosen(layout
     machine = {"processor": "another one", "cores": 2, "system": "Linux"}
     edit_record(layout.run_folder(RUN), reseal=True, machine=machine)
     assert replay.chosen(layout, layout.root) == []
+    assert replay.passed_over([], layout, layout.root) == ["mini/noise"]
+    assert replay.passed_over([find_run(RUN, "smoke", layout.root)], layout, layout.root) == []
+    told = "\n".join(summary(Checked(), "smoke", 0, ["mini/noise"]))
+    assert "not run again, as no short run was made on this processor: mini/noise" in told
     assert list(replay.replayed([], layout)) == []
 
 
