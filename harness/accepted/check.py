@@ -111,7 +111,7 @@ def _of_files(layout: Layout, root: Path) -> dict[str, list[Change]]:
 def _left_by_none(layout: Layout, root: Path) -> list[str]:
     """Files that stand beside the accepted ones, sealed as these are or not."""
     left = {layout.published / "withdrawn.csv"}
-    left |= {kept.archive(paper, layout) for paper in experiments.paper_names(root)}
+    left |= {archives.archive(paper, layout) for paper in experiments.paper_names(root)}
     left |= {file for artefact in artefacts.artefacts(root) for file in left_by(artefact, layout)}
     for cells in _former(layout, root):
         left |= {*cells.parent.glob(cells.name.replace(".cells.csv", ".*"))}

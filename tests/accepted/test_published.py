@@ -12,6 +12,7 @@ from harness.make import render
 from harness.make.make import truth_name
 from harness.numbers import cellfile
 from harness.numbers.cellfile import read_cells
+from harness.runs import archives
 from harness.spec import artefacts, fingerprint
 
 ACCEPTED = [
@@ -80,3 +81,11 @@ def test_accepted_reasons_of_what_was_not_run_are_those_of_today(artefact, scale
     provenance(artefact, scale)
     cells = artefact_file(Layout(scale).published, artefact.name, ".cells.csv").read_text(encoding="utf-8")
     assert with_reasons(cells, artefact, scale, ROOT) == cells, "reword it"
+
+
+@pytest.mark.parametrize("artefact", [a for a, scale in ACCEPTED if scale == "smoke"], ids=lambda a: a.name)
+def test_at_scale_smoke_every_accepted_number_names_the_kept_record_that_it_follows_from(artefact):
+    """Without these digests and records check stays green, and only counts what rests on its seal alone."""
+    runs = provenance(artefact, "smoke")["runs"]
+    assert all(len(run["digest"]) == 64 for run in runs)
+    assert archives.archive(artefact.paper, Layout("smoke")).is_file() or not runs
