@@ -26,14 +26,17 @@ AFFORDABLE = 30.0  # seconds that a run took: `check` runs no longer one again
 
 
 def chosen(layout: Layout, root: Path = ROOT) -> list[RunSpec]:
-    """Of every experiment the run that was quickest, where one was made on this processor and is short."""
-    quickest: dict[tuple[str, str], tuple[float, RunSpec]] = {}
+    """Of every experiment, and all that its runs ask of truths, the run that was quickest.
+
+    Where one was made on this processor and is short.
+    """
+    quickest: dict[tuple[str, str, str], tuple[float, RunSpec]] = {}
     for spec in needed_runs(layout.scale, root):
         try:
             record = read_record(layout.run_folder(spec.id), tables=False)
         except HarnessError:
             continue  # `check` tells of it
-        took, key = record["seconds"], (spec.paper, spec.experiment)
+        took, key = record["seconds"], (spec.paper, spec.experiment, str(record["truths"]))
         here = record["machine"]["processor"] == machine()["processor"]
         if here and took <= AFFORDABLE and took < quickest.get(key, (AFFORDABLE + 1, spec))[0]:
             quickest[key] = (took, spec)

@@ -72,6 +72,14 @@ def test_of_every_experiment_the_quickest_run_of_this_processor_is_chosen(layout
     assert list(replay.replayed([], layout)) == []
 
 
+def test_what_other_runs_of_an_experiment_ask_of_truths_is_asked_again_too(layout):
+    """A store with other values for one data set was not seen where the quickest run asks of another."""
+    other = "mini/noise/weak/high/s2"
+    edit_record(layout.run_folder(other), reseal=True, truths=[{"dataset": "cifar100"}], seconds=9.0)
+    edit_record(layout.run_folder(RUN), reseal=True, seconds=0.0)
+    assert {spec.id for spec in replay.chosen(layout, layout.root)} == {RUN, other}
+
+
 def test_the_command_is_red_where_a_run_comes_out_otherwise(tmp_path):
     root = tiny.checkout(tmp_path)
     tiny.run_all(root)
