@@ -198,9 +198,7 @@ def row(counts: list[int]) -> str:
 
 def main() -> int:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument(
-        "modules", nargs="*", metavar="module", help="numbers/stats, metrics/ranking, …"
-    )
+    words.add_argument("modules", nargs="*", metavar="module", help="numbers/stats, metrics/ranking, …")
     words.add_argument("--sample", type=int, help="of each module so many")
     words.add_argument("--seed", type=int, default=0, help="which ones are drawn")
     words.add_argument("--listed", action="store_true", help="those that are listed as survivors, too")

@@ -28,6 +28,11 @@ NEEDS |= {kind: ("of", "against", "k") for kind in ("top_k", "improvement", "cor
 def statistic(select: dict[str, Any], where: str) -> Statistic:
     """What a cell's YAML asks for, and the same on many resamples where that is quick."""
     kind = select["reduce"]
+    taken = () if select.get("pairs") else NEEDS.get(kind, ("of", "against"))
+    if taken and (more := [key for key in ("against", "given") if key in select and key not in taken]):
+        raise HarnessError(
+            f"{where}: {kind!r} takes no {more[0]!r}: name it in the lines that need it and not in 'cells'"
+        )
     if kind in OVER_UNITS:
         return OVER_UNITS[kind]
     if kind == "quantile":

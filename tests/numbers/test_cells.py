@@ -196,6 +196,12 @@ def test_half_a_description_is_refused(reduced, way, key):
         reduced(f"table: values, reduce: {way}", [scores(0)], runs=1)
 
 
+@pytest.mark.parametrize(("way", "key"), [("quantile, q: 0.5", "against"), ("spearman, given: z", "given")])
+def test_a_quantile_that_inherits_against_is_refused_in_a_sentence(reduced, way, key):
+    with pytest.raises(HarnessError, match=f"takes no '{key}': name it in the lines that need it"):
+        reduced(f"table: values, against: t, of: p, reduce: {way}", [table(p=[1, 2], t=[1, 2], z=[1, 2])] * 3)
+
+
 def test_tables_and_columns_that_are_not_there_are_named(reduced):
     with pytest.raises(HarnessError, match="left no table 'vals'; they left metrics, values"):
         reduced("table: vals, reduce: mean, of: p", [scores(0)], runs=1)
