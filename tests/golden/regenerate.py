@@ -19,7 +19,7 @@ if __name__ == "__main__":
         write_records(PROJECT)
     shutil.rmtree(EXPECTED, ignore_errors=True)
     with tempfile.TemporaryDirectory() as scratch:
-        for name, content in compared(build(Path(scratch)).results).items():
+        for name, content in compared(build(Path(scratch), limits=True).results).items():
             (EXPECTED / name).parent.mkdir(parents=True, exist_ok=True)
             (EXPECTED / name).write_bytes(content)
             print(EXPECTED.name, name, sep="/")

@@ -21,7 +21,7 @@ NAMES = sorted(p.relative_to(EXPECTED).as_posix() for p in EXPECTED.rglob("*") i
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("golden"))
+    return build(tmp_path_factory.mktemp("golden"), limits=True)
 
 
 @pytest.fixture(scope="module")
