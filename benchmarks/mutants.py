@@ -16,6 +16,8 @@ from importlib import import_module
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from refusals import refusing
+
 OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult}
 OPERATORS |= {ast.FloorDiv: ast.Div, ast.Mod: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd}
 COMPARISONS = {ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt)}
@@ -66,7 +68,7 @@ def mutants(source: str) -> list[Mutant]:
     """All of a module, in the order of its text."""
     tree = ast.parse(source)
     found, seen = [], Counter()
-    refusing = _refusing(tree)
+    for_refusals = refusing(tree)
     for holder, field, old, new, around, function in _places(tree, [], ("module", 0)):
         before = ast.unparse(around)
         with _changed(holder, field, new):
@@ -77,27 +79,8 @@ def mutants(source: str) -> list[Mutant]:
         seen[name] += 1
         name += f" #{seen[name]}" if seen[name] > 1 else ""
         line = getattr(old, "lineno", 0)
-        found.append(Mutant(name, function[1], line, tree, holder, field, new, id(old) in refusing))
+        found.append(Mutant(name, function[1], line, tree, holder, field, new, id(old) in for_refusals))
     return found
-
-
-def _refusing(tree: ast.Module) -> set[int]:
-    """What stands in a function that raises and returns nothing, or in an `if` that ends in a `raise`."""
-    found = set()
-    for node in ast.walk(tree):
-        inside = [n for part in getattr(node, "body", []) for n in ast.walk(part)] if _is_block(node) else []
-        if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise):
-            found |= {id(n) for n in [*ast.walk(node.test), *inside]}
-        elif isinstance(node, ast.FunctionDef) and any(isinstance(n, ast.Raise) for n in inside):
-            own = {id(n) for f in inside if isinstance(f, ast.FunctionDef) for n in ast.walk(f)}
-            answers = (ast.Return, ast.Yield, ast.YieldFrom)
-            if not any(isinstance(n, answers) and id(n) not in own for n in inside):
-                found |= {id(n) for n in inside}
-    return found
-
-
-def _is_block(node: ast.AST) -> bool:
-    return isinstance(node, ast.If | ast.FunctionDef)
 
 
 @contextmanager

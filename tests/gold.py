@@ -8,6 +8,7 @@ from pathlib import Path
 import tiny
 from sealed import edit_record, seal
 
+from harness.accepted import outcomes
 from harness.accepted.accept import accept
 from harness.base.layout import Layout
 from harness.make.make import make
@@ -73,11 +74,17 @@ def write_records(root: Path) -> None:
                 "truth": [80 + i / 2 + (i * 7) % 4 for i in range(12)],
             }
             guesses = {key: scores[key] for key in ("name", "prediction")}
+            strays = {"name": ["n7", "of no truth"], "prediction": [seed, seed]}
             metrics = {
                 "loss": (seed + 1) * (noise + 2 * seed) / 8,
                 "accuracy": 60 + 2 * seed + (seed - 1) ** 2 / noise,
             }
-            seal(layout, f"gold/scores/{method}/a/s{seed}", metrics, {"scores": scores, "guesses": guesses})
+            seal(
+                layout,
+                f"gold/scores/{method}/a/s{seed}",
+                metrics,
+                {"scores": scores, "guesses": guesses, "strays": strays},
+            )
     for seed in range(2):
         values = {
             "name": [f"n{i}" for i in range(11, -1, -1)],
@@ -96,6 +103,7 @@ def write_records(root: Path) -> None:
                 "accuracy": 60 + (0, 2, 1, 4, 3, 2.5)[seed] + i / 8,
                 "restless": 50 + 7 * (0, 2, 1, 4, 3, 2.5)[seed] + i + seed % 2,
                 "still": 62.0 + i,
+                "vast": 1e6 * (0, 2, 1, 4, 3, 2.5)[seed],
                 "lost": math.nan if seed == 1 else 1.5 + seed,
                 "whole": float(i != 1 and (i, seed) != (3, 2)),
             }
@@ -143,6 +151,8 @@ def build(folder: Path, limits: bool = False) -> Layout:
         (layout.root / f"tables/gold/{name}.yaml").unlink()
     remake(layout)
     collect.write("gold", layout, layout.root)
+    told = [line for a in artefacts.artefacts(layout.root) for line in outcomes.lines(a, layout)]
+    (layout.results / "check/outcomes.md").write_text("\n\n".join([*told, ""]), encoding="utf-8")
     return layout
 
 

@@ -39,7 +39,16 @@ def load(name: str) -> ModuleType:
     return module
 
 
-mutants = load("mutants")
+def load_with_neighbours(name: str) -> ModuleType:
+    before = list(sys.path)
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        return load(name)
+    finally:
+        sys.path[:] = before
+
+
+mutants = load_with_neighbours("mutants")
 
 
 @pytest.fixture
@@ -110,10 +119,32 @@ def test_the_listed_survivors_are_mutants_of_today():
     assert mutation.listed() and mutation.listed() <= there
 
 
-def load_with_neighbours(name: str) -> ModuleType:
-    before = list(sys.path)
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        return load(name)
-    finally:
-        sys.path[:] = before
+def test_what_only_refuses_is_told_apart_and_what_makes_numbers_is_not():
+    source = """
+MOST = 3
+LEAST = 1
+
+def share(values, k):
+    near = k + 1
+    if k > MOST:
+        raise ValueError(f"{near} of {k * 2}")
+    _require(k - 1)
+    return k / LEAST if k > 0 else k
+
+def _require(k):
+    if k < 5:
+        said = k % 3
+        raise ValueError(said)
+"""
+    names = {mutant.name: mutant.refuses for mutant in mutants.mutants(source)}
+    kept = {name.split(": ", 1)[1] for name, refuses in names.items() if not refuses}
+    assert kept == {
+        "LEAST = 1 → LEAST = 2",
+        "LEAST = 1 → LEAST = 0",
+        "k / LEAST → k * LEAST",
+        "k > 0 → not k > 0",
+        "k > 0 → k >= 0",
+        "k > 0 → k < 0",
+        "k > 0 → k > 1",
+    }
+    assert {"module: MOST = 3 → MOST = 4", "share: k + 1 → k - 1", "_require: k % 3 → k * 3"} <= names.keys()
