@@ -73,6 +73,10 @@ def test_a_cause_that_many_artefacts_share_is_one_line():
     assert list(check.lines(stale[:3], "smoke")) == [str(change) for change in stale[:3]]
 
 
+def test_commands_of_another_form_are_told_once_each():
+    assert check._of_all(["make one", "make one --again", "make one"]) == "make one; make one --again"
+
+
 def test_of_one_artefact_three_places_are_told_and_how_many_more():
     places = [check.Change("g/t", f"p{i}", f"value was {i} and is 9", "look") for i in range(4)]
     more = "Look closer: python -m harness check g/t --scale smoke"
