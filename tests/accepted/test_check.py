@@ -106,7 +106,7 @@ def test_green_says_what_was_looked_at():
     )
     assert not_looked.startswith("not looked at: ")
     found.loosely[check.TIMES] = 2
-    _, _, loosely, replayed = check.summary(found, "cpu", 5)
+    _, _, loosely, replayed = check.summary(found, "cpu", 5, [])
     assert loosely == "compared loosely: 2 measured times"
     assert replayed == "run again, with the same numbers to the last digit: 5 runs"
 

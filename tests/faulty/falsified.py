@@ -78,7 +78,7 @@ FALSIFIED: dict[str, tuple[Change, list[str]]] = {  # what is done to the accept
     ),
     "artefact added and not made": (
         added_artefact,
-        ["gold/table_2: was never accepted. Look closer: python -m harness accept gold/table_2 --scale"],
+        ["gold/table_9: was never accepted. Look closer: python -m harness accept gold/table_9 --scale"],
     ),
     "artefact swept away with its outcome": (
         swept_away,

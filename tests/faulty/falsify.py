@@ -143,8 +143,8 @@ def other_truth(layout: Layout) -> None:
 
 
 def added_artefact(layout: Layout) -> None:
-    text = (layout.root / TABLE).read_text().replace("gold/table_1", "gold/table_2")
-    (layout.root / TABLE).with_name("table_2.yaml").write_text(text)
+    text = (layout.root / TABLE).read_text().replace("gold/table_1", "gold/table_9")
+    (layout.root / TABLE).with_name("table_9.yaml").write_text(text)
 
 
 def swept_away(layout: Layout) -> None:

@@ -14,7 +14,9 @@ from harness.spec import experiments
 
 def spec(run="p/e/m/s/s0", scale="smoke"):
     paper, experiment, method, setting, seed = run.split("/")
-    return experiments.RunSpec(paper, experiment, method, setting, int(seed[1:]), scale, {}, {}, "")
+    return experiments.RunSpec(
+        paper, experiment, method, setting, int(seed[1:]), scale, {}, {"threads": 0}, ""
+    )
 
 
 def known(**seconds) -> Past:
