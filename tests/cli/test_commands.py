@@ -284,15 +284,14 @@ SLOW = {"torch", "torchvision", "sklearn", "onnxruntime", "matplotlib", "seaborn
 SLOW |= {"pandas", "scipy"}
 
 
-@pytest.mark.parametrize("command", ["find Table", "plan", "status", "data list", "bench list", "check"])
-def test_a_question_is_answered_at_once(command, finished):
+@pytest.mark.parametrize("command", ["find Table", "plan", "status", "data list", "bench list"])
+def test_a_question_is_answered_at_once(command):
     """In this very checkout, whatever it holds, without the modules that take seconds to load.
 
-    `check` has a question only where something was made. How long it takes: `benchmarks/bench_questions.py`.
+    How long it takes: `benchmarks/bench_questions.py`. (`check` makes tables anew: it is no such question.)
     """
-    where = finished if command == "check" else ROOT
     words = [sys.executable, "-c", PROBE, *command.split()]
-    done = subprocess.run(words, cwd=where, capture_output=True, text=True)
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.splitlines()[-1].removeprefix("loaded:").split())
     of_arrays = set() if command.startswith(("data", "bench")) else {"numpy"}
