@@ -1,5 +1,6 @@
 # make reproduce: everything at scale smoke, from nothing to the report.   make test: all tests.
-# Both set up .venv first; later calls skip what is already there.
+# make published: what was accepted at scale cpu, made again from kept records.
+# Each sets up .venv first; later calls skip what is already there.
 
 PYTHON ?= python3
 SCALE ?= smoke
@@ -8,11 +9,14 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # One thread per job, one job per core: two busy threads per core are slower than one.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: reproduce test lint check clean
+.PHONY: reproduce published test lint check clean
 
 reproduce: .venv/ready
 	snakemake all --config scale=$(SCALE)
 	@echo "open $(CURDIR)/results/$(SCALE)/report/index.html"
+
+published: .venv/ready
+	python -m harness published
 
 # A file's tests stay together, as they share what was made for them. Files in their order: by their number of tests
 # the longest, which kill campaigns, would be the last ones.

@@ -8,6 +8,7 @@ from harness.base.errors import HarnessError
 from harness.base.layout import Layout
 from harness.campaign import campaign, remake
 from harness.cli import warm
+from harness.runs import earlier
 from harness.spec.artefacts import artefacts, needed_runs
 from harness.spec.experiments import paper_names
 
@@ -33,7 +34,7 @@ try:
         # Before jobs are planned: a record that was cut short or edited must count as missing.
         campaign.hold(LAYOUT)
         remake.set_back_the_future(LAYOUT)
-        campaign.set_broken_aside(list(RUNS.values()), LAYOUT)
+        earlier.tidy(list(RUNS.values()), LAYOUT)
 except HarnessError as error:
     sys.exit(f"snakemake: {error}")
 

@@ -123,7 +123,7 @@ def of_kept(folder: Path, modules: Sequence[str]) -> list[Trial]:
     red: dict[str, Callable[[], Any]] = {"the pages in words": lambda: reproduced.outdated(ROOT)}
     for scale in SCALES:
         layout, apart = Layout(scale, ROOT), Layout(scale, ROOT, folder / scale)
-        for path in sorted((layout.published / "records").glob("*.tar.xz")):
+        for path in archives.every_archive(layout):
             archives.lay_out_apart(path, apart)
         for artefact in artefacts.artefacts(ROOT):
             runs = {run.id for run in artefact.runs(scale, ROOT)}

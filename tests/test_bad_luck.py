@@ -18,6 +18,7 @@ from harness.base.files import ROOT, refused, write_atomic
 from harness.base.layout import Layout
 from harness.campaign import campaign
 from harness.cli import commands
+from harness.runs import earlier
 from harness.spec import artefacts
 
 RUN = "mini/noise/strong/low/s0"
@@ -121,7 +122,7 @@ def test_a_campaign_that_may_not_set_a_broken_record_aside(tmp_path, monkeypatch
 
     monkeypatch.setattr(os, "replace", read_only)
     with pytest.raises(HarnessError, match=r"run\.json cannot be used \(Read-only file system\)"):
-        campaign.set_broken_aside(artefacts.needed_runs("smoke", root), layout)
+        earlier.tidy(artefacts.needed_runs("smoke", root), layout)
 
 
 HOLDER = """

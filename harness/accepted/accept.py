@@ -89,7 +89,7 @@ def _accepted(
     runs = []
     for run, record in records.items():
         size = sum(file.stat().st_size for file in layout.run_folder(run).iterdir() if file.is_file())
-        runs.append({**{key: record[key] for key in archives.NOTED}, "bytes": size})
+        runs.append({**{key: record[key] for key in archives.NOTED if key in record}, "bytes": size})
     noted = {
         "artefact": artefact.name,
         "scale": layout.scale,

@@ -111,7 +111,8 @@ def _of_files(layout: Layout, root: Path) -> dict[str, list[Change]]:
 def _left_by_none(layout: Layout, root: Path) -> list[str]:
     """Files that stand beside the accepted ones, sealed as these are or not."""
     left = {layout.published / "withdrawn.csv"}
-    left |= {archives.archive(paper, layout) for paper in experiments.paper_names(root)}
+    papers = [experiments.paper(name, root) for name in experiments.paper_names(root)]
+    left |= {archives.archive(p.name, name, layout) for p in papers for name in p.experiments}
     left |= {file for artefact in artefacts.artefacts(root) for file in left_by(artefact, layout)}
     for cells in _former(layout, root):
         left |= {*cells.parent.glob(cells.name.replace(".cells.csv", ".*"))}
@@ -131,7 +132,7 @@ def _former(layout: Layout, root: Path) -> dict[Path, str]:
 
 def _lay_out_kept(apart: Layout) -> Iterator[Change]:
     """All kept records of the scale, where nobody else looks; a change for each archive that is none."""
-    for archive in sorted((apart.published / "records").glob("*.tar.xz")):
+    for archive in archives.every_archive(apart):
         file = archive.relative_to(apart.root).as_posix()
         try:
             told = archives.lay_out_apart(archive, apart)

@@ -23,7 +23,6 @@ from harness.base.layout import SCALES, Layout, scale_rank
 from harness.base.yamlfile import nearest
 from harness.campaign import status
 from harness.runs import forecast
-from harness.runs.record import refuse_broken
 from harness.spec.experiments import RunSpec
 
 FULL = 1 << 20  # bytes: with less than this left, a job of this project fails
@@ -94,16 +93,6 @@ def answer_ctrl_c() -> None:
             default(kind, error, trace)
 
     sys.excepthook = told
-
-
-def set_broken_aside(runs: Sequence[RunSpec], layout: Layout) -> None:
-    """Broken records are named and renamed, so that Snakemake finds them missing and runs them again."""
-    try:
-        told = refuse_broken([layout.run_folder(run.id) for run in runs])
-    except OSError as error:
-        raise refused(error) from None
-    for line in told:
-        print(f"refused: {line}", file=sys.stderr)
 
 
 def require_place() -> None:

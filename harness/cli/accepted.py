@@ -40,6 +40,26 @@ def check(options: argparse.Namespace) -> int:
     return 1 if found.changes or differ else 0
 
 
+def published(options: argparse.Namespace) -> int:
+    from collections import Counter
+
+    from harness import report
+    from harness.accepted.remade import place_of, remake
+
+    counts: Counter[str] = Counter()
+    wrong = 0
+    for made in remake(options.scale):
+        counts[made.how] += 1
+        if made.wrong:
+            wrong += 1
+            print(f"changed: {made.artefact}: {made.wrong}", file=sys.stderr)
+    layout = place_of(options.scale)
+    report.build(layout)
+    print(", ".join(f"{number} artefacts {how}" for how, number in counts.items()))
+    print(f"published: {layout.report.relative_to(layout.root)}")
+    return 1 if wrong else 0
+
+
 def replay(options: argparse.Namespace) -> int:
     from harness.runs import replay
 

@@ -61,6 +61,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("artefacts", nargs="*", metavar="artefact", help="tell each place of these alone")
     sub.add_argument("--published", action="store_true", help="what was accepted alone; nothing need be run")
     sub.add_argument("--replay", action="store_true", help="run one of each experiment again as well")
+    sub = command("published", accepted.published, "make again what was accepted, from kept records alone")
+    sub.set_defaults(scale="cpu")
     sub = command(
         "replay", accepted.replay, "run runs again elsewhere; a line for each that leaves other numbers"
     )
@@ -212,10 +214,9 @@ def _records(options: argparse.Namespace) -> int:
     campaign.hold(layout)
     for paper in options.papers:
         if options.action == "keep":
-            path, n = archives.keep(paper, layout)
-            print(
-                f"{paper}: {n} records in {path.relative_to(layout.root)}, {path.stat().st_size / 1e3:.0f} kB"
-            )
+            folder, n = archives.keep(paper, layout)
+            size = sum(path.stat().st_size for path in archives.every_archive(layout, paper))
+            print(f"{paper}: {n} records in {folder.relative_to(layout.root)}, {size / 1e3:.0f} kB")
             continue
         found = archives.lay_out(paper, layout)
         for run, reason in found.items():

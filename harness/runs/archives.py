@@ -4,8 +4,6 @@ import io
 import lzma
 import re
 import shutil
-import subprocess
-import sys
 import tarfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -21,7 +19,7 @@ from harness.runs.stale import is_there, why_stale
 from harness.spec.experiments import RunSpec
 from harness.spec.experiments import paper as experiments_of
 
-LIMIT = 40 << 20  # bytes of an archive: a clone has to carry it for ever
+LIMIT = 40 << 20  # bytes of all archives together: a clone has to carry them for ever
 UNPACKED = 256 << 20
 MEMBER = re.compile(r"[a-z]+(/(?!\.)[^/\0]+){3}/s\d+/(run\.json|(?!\.)[^/\0]+\.csv)")
 
@@ -39,18 +37,25 @@ NOTED = (
     "seconds",
     "status",
     "truths",
+    "data",
     "tables",
     "digest",
 )
 
 
-def archive(paper: str, layout: Layout) -> Path:
-    return layout.published / "records" / f"{paper}.tar.xz"
+def archive(paper: str, experiment: str, layout: Layout) -> Path:
+    """One per experiment, so that what changes of one leaves the others' bytes alone."""
+    return layout.published / "records" / paper / f"{experiment}.tar.xz"
+
+
+def every_archive(layout: Layout, paper: str = "*") -> list[Path]:
+    return sorted((layout.published / "records").glob(f"{paper}/*.tar.xz"))
 
 
 def keep(paper: str, layout: Layout, root: Path = ROOT) -> tuple[Path, int]:
     """Pack the paper's whole records of today's code and config; those kept before stay while they count."""
-    if archive(paper, layout).is_file():
+    there = every_archive(layout, paper)
+    if there:
         lay_out(paper, layout, root)
     files = {}
     for spec in experiments_of(paper, root).runs(layout.scale):
@@ -58,30 +63,39 @@ def keep(paper: str, layout: Layout, root: Path = ROOT) -> tuple[Path, int]:
             files |= _files_of(spec.id, layout)
     if not files:
         raise HarnessError(f"no run of {paper} was made at scale {layout.scale}: there is no record to keep")
-    publish(layout, _packed(paper, files, layout))
-    return archive(paper, layout), sum(name.endswith("/run.json") for name in files)
+    packed = _packed(files, layout)
+    publish(layout, packed, gone=[path for path in there if path not in packed])
+    folder = layout.published / "records" / paper
+    return folder, sum(name.endswith("/run.json") for name in files)
 
 
 def with_records(paper: str, records: Iterable[str], layout: Layout, root: Path = ROOT) -> dict[Path, bytes]:
-    """The paper's archive with these runs' records in it, and without those that no experiment names."""
-    path, named = archive(paper, layout), {spec.id for spec in experiments_of(paper, root).runs(layout.scale)}
-    before = unpack(path, layout) if path.is_file() else {}
-    files = {}
-    for run in before.keys() - set(records) & named:
-        files |= {f"{run}/{name}": content for name, content in before[run].items()}
+    """The archives of these runs with their records in them, and without those that no experiment names."""
+    named, files = {spec.id for spec in experiments_of(paper, root).runs(layout.scale)}, {}
+    for path in {archive(*run.split("/")[:2], layout) for run in records}:
+        before = unpack(path, layout) if path.is_file() else {}
+        for run in before.keys() - set(records) & named:
+            files |= {f"{run}/{name}": content for name, content in before[run].items()}
     for run in records:
         files |= _files_of(run, layout)
-    return _packed(paper, dict(sorted(files.items())), layout)
+    return _packed(dict(sorted(files.items())), layout)
 
 
-def _packed(paper: str, files: dict[str, bytes], layout: Layout) -> dict[Path, bytes]:
-    packed = pack(files)
-    if len(packed) > LIMIT:
-        size = f"{len(packed) / 1e6:.1f} MB packed, more than {LIMIT / 1e6:.1f} MB"
+def _packed(files: dict[str, bytes], layout: Layout) -> dict[Path, bytes]:
+    """The archives of these files by their places; an error if a clone would have too much to carry."""
+    by_place: dict[Path, dict[str, bytes]] = {}
+    for name, content in files.items():
+        by_place.setdefault(archive(*name.split("/")[:2], layout), {})[name] = content
+    packed = {path: pack(content) for path, content in by_place.items()}
+    others = layout.root.glob("published/*/records/*/*.tar.xz")
+    size = sum(map(len, packed.values())) + sum(p.stat().st_size for p in others if p not in packed)
+    if size > LIMIT:
+        largest = max(packed, key=lambda path: len(packed[path]))
         raise HarnessError(
-            f"the records of {paper} at scale {layout.scale} take {size}: let its runs leave smaller tables"
+            f"all kept records together would take {size / 1e6:.1f} MB, more than {LIMIT / 1e6:.1f} MB:"
+            f" let the runs of {largest.parent.name}/{largest.name.partition('.')[0]} leave smaller tables"
         )
-    return {archive(paper, layout): packed}
+    return packed
 
 
 def _files_of(run: str, layout: Layout) -> dict[str, bytes]:
@@ -94,16 +108,16 @@ def _files_of(run: str, layout: Layout) -> dict[str, bytes]:
 def unpack(path: Path, layout: Layout) -> dict[str, dict[str, bytes]]:
     """The files of each run; one member that was not packed here, and nothing of it is taken."""
     kept: dict[str, dict[str, bytes]] = {}
-    paper, back = path.name.partition(".")[0], path.relative_to(layout.root)
+    mine, back = f"{path.parent.name}/{path.name.partition('.')[0]}", path.relative_to(layout.root)
     with reading(path, "cannot be read", f"bring it back with `git checkout -- {back}`"):
         with lzma.open(path) as packed:  # unpacked before tarfile looks: a header too can be a bomb
             content = io.BytesIO(read_within(packed, path, UNPACKED))
         with tarfile.open(fileobj=content, mode="r:") as tar:
             for member in tar:
                 run, _, file = member.name.rpartition("/")
-                mine = member.isreg() and MEMBER.fullmatch(member.name) and run.startswith(f"{paper}/")
-                if not mine or file in kept.get(run, ()):
-                    raise ValueError(f"{member.name[:80]!r} is no file of a run of {paper}, or stands twice")
+                ours = member.isreg() and MEMBER.fullmatch(member.name) and run.startswith(f"{mine}/")
+                if not ours or file in kept.get(run, ()):
+                    raise ValueError(f"{member.name[:80]!r} is no file of a run of {mine}, or stands twice")
                 kept.setdefault(run, {})[file] = tar.extractfile(member).read()
     return kept
 
@@ -146,16 +160,17 @@ def pack(files: dict[str, bytes]) -> bytes:
 
 def lay_out(paper: str, layout: Layout, root: Path = ROOT) -> dict[str, str]:
     """Bring kept records where their runs are missing: why a run's could not be, '' where it was."""
-    path = archive(paper, layout)
+    if not every_archive(layout, paper):
+        folder = layout.published / "records" / paper
+        raise HarnessError(f"no records of {paper} are kept at scale {layout.scale}: {folder} holds none")
     runs = experiments_of(paper, root).runs(layout.scale)
     missing = [spec for spec in runs if not is_there(spec, layout, tables=True)]
-    if not path.is_file():
-        raise HarnessError(f"no records of {paper} are kept at scale {layout.scale}: {path} is not there")
-    kept = unpack(path, layout)
+    kept: dict[str, dict[str, bytes]] = {}
+    for path in dict.fromkeys(archive(paper, spec.experiment, layout) for spec in missing):
+        kept |= unpack(path, layout) if path.is_file() else {}
     with _beside(layout) as beside:
         built = {spec.id: _build(spec, kept[spec.id], beside, layout) for spec in missing if spec.id in kept}
         laid = [run for run, reason in built.items() if not reason]
-        _forget_older(laid, layout)  # first: killed after it, the next call finds them missing
         for run in laid:
             place = layout.run_folder(run)
             place.mkdir(parents=True, exist_ok=True)
@@ -174,18 +189,6 @@ def _beside(layout: Layout) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _forget_older(runs: list[str], layout: Layout) -> None:
-    """What Snakemake noted when it made these runs with other code, or it would make them again."""
-    if runs and (layout.root / ".snakemake/metadata").is_dir():
-        records = [str((layout.run_folder(run) / "run.json").relative_to(layout.root)) for run in runs]
-        words = ["--cleanup-metadata", *records, "--config", f"scale={layout.scale}"]
-        command = [sys.executable, "-m", "snakemake", *words]
-        done = subprocess.run(command, cwd=layout.root, capture_output=True, text=True)
-        # It forgets what it noted, then complains of those of which it had noted nothing: never made here.
-        if done.returncode and "metadata was not present" not in done.stderr:
-            raise HarnessError(f"`snakemake --cleanup-metadata` failed: {done.stderr.strip()[-300:]}")
 
 
 def _build(spec: RunSpec, files: dict[str, bytes], beside: Path, layout: Layout) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import os
 import sys
 import time
@@ -9,9 +10,9 @@ from typing import Any
 
 from harness.base.errors import HarnessError, reading
 from harness.base.files import write_atomic
-from harness.code.code_id import code_id
 from harness.runs.record import Run
-from harness.spec.experiments import canonical
+from harness.runs.stale import identity, why_other
+from harness.spec.experiments import RunSpec
 
 SEAL = hashlib.sha256().digest_size  # bytes before the state; torch itself reads over a flipped bit
 
@@ -22,11 +23,10 @@ class Checkpoint:
     def __init__(self, run: Run, every: float = 60.0) -> None:
         import torch
 
-        spec = run.spec
+        self.spec, self.threads = run.spec, torch.get_num_threads()
         self.path = run.folder / "checkpoint"
         self.every = every  # seconds
-        self._key = repr((spec.id, spec.scale, canonical(spec.config), code_id(spec.module)))
-        self._key += f" threads={torch.get_num_threads()}"
+        self._identity = {**identity(run.spec, threads=self.threads), **_named(run.spec)}
         self._saved = time.monotonic()
 
     def load(self) -> Any | None:
@@ -34,21 +34,18 @@ class Checkpoint:
         if not self.path.is_file():
             return None
         try:
-            key, state = self._read()
+            noted, state = self._read()
         except HarnessError as error:
             os.replace(self.path, self.path.with_name("checkpoint.refused"))
             print(error, file=sys.stderr)
             return None
-        if key == self._key:
-            return state
-        print(
-            f"{self.path} is of another configuration, other code or another number of threads:"
-            " this run begins anew",
-            file=sys.stderr,
-        )
-        return None
+        mine = all(noted[word] == name for word, name in _named(self.spec).items())
+        if reason := why_other(self.spec, noted, threads=self.threads) if mine else "it is of another run":
+            print(f"{self.path} does not count, as {reason}: this run begins anew", file=sys.stderr)
+            return None
+        return state
 
-    def _read(self) -> tuple[str, Any]:
+    def _read(self) -> tuple[dict[str, Any], Any]:
         """A whole file of ours: what carries key and seal has the shape that this code gave it."""
         import torch
 
@@ -58,7 +55,7 @@ class Checkpoint:
             if hashlib.sha256(data[SEAL:]).digest() != data[:SEAL]:
                 raise ValueError("its seal does not hold")
             found = dict(torch.load(io.BytesIO(data[SEAL:]), weights_only=True))
-            return found["key"], found["state"]
+            return json.loads(found["identity"]), found["state"]
 
     @property
     def due(self) -> bool:
@@ -68,7 +65,7 @@ class Checkpoint:
         import torch
 
         memory = io.BytesIO()
-        torch.save({"key": self._key, "state": state}, memory)
+        torch.save({"identity": json.dumps(self._identity), "state": state}, memory)
         content = memory.getvalue()
         write_atomic(self.path, hashlib.sha256(content).digest() + content)
         self._saved = time.monotonic()
@@ -77,3 +74,7 @@ class Checkpoint:
         """The run has ended."""
         self.path.unlink(missing_ok=True)
         self.path.with_name("checkpoint.refused").unlink(missing_ok=True)
+
+
+def _named(spec: RunSpec) -> dict[str, str]:
+    return {"run": spec.id, "scale": spec.scale}

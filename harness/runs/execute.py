@@ -10,14 +10,16 @@ from harness.base.files import at_work
 from harness.base.layout import Layout
 from harness.base.settings import build
 from harness.base.threads import THREADS
-from harness.code.code_id import code_id
+from harness.runs import earlier
 from harness.runs.allocator import keep_memory
 from harness.runs.record import Run, commit, now, write_record
+from harness.runs.stale import identity
 from harness.spec.experiments import RunSpec
 
 
 def execute(spec: RunSpec, layout: Layout, *, threads: int | None = None) -> Path:
     """`reproduce.<paper>.<experiment>.run(run, config)`, and its record when it has ended well."""
+    earlier.set_aside(spec, layout)
     folder = layout.run_folder(spec.id)
     folder.mkdir(parents=True, exist_ok=True)
     threads = threads or spec.resources["threads"]
@@ -27,7 +29,7 @@ def execute(spec: RunSpec, layout: Layout, *, threads: int | None = None) -> Pat
         os.environ[name] = str(threads)
     allocator = keep_memory()
     # Of the code that is imported now: while a long run goes on, its files may be edited.
-    code, came_from = code_id(spec.module, layout.root), commit()
+    mine, came_from = identity(spec, layout.root, threads), commit()
     try:
         module = importlib.import_module(spec.module)
     except ModuleNotFoundError as error:
@@ -53,10 +55,9 @@ def execute(spec: RunSpec, layout: Layout, *, threads: int | None = None) -> Pat
         seconds = time.perf_counter() - clock
         write_record(
             run,
-            code=code,
+            identity=mine,
             commit=came_from,
             device=device,
-            threads=threads,
             allocator=allocator,
             started=started,
             seconds=seconds,

@@ -155,10 +155,9 @@ def now() -> str:
 def write_record(
     run: Run,
     *,
-    code: str,
+    identity: Mapping[str, Any],
     commit: str,
     device: str,
-    threads: int,
     allocator: str,
     started: str,
     seconds: float,
@@ -171,10 +170,8 @@ def write_record(
         "scale": spec.scale,
         "status": run.outcome,
         "seed": spec.seed,
-        "config": spec.config,
-        "code": code,
+        **identity,  # its config, threads, code and data
         "commit": commit,
-        "threads": threads,
         "device": device,
         "machine": machine(),
         "allocator": allocator,

@@ -1,10 +1,12 @@
-"""Whether a record is the run that is asked for now: its code, config, threads and data."""
+"""Whether a record is the run that is asked for now: its config, threads, code and data."""
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from harness.base.errors import HarnessError
+from harness.base.files import ROOT
 from harness.base.layout import Layout
 from harness.code.code_id import code_id
 from harness.code.ledger import counts
@@ -13,31 +15,71 @@ from harness.runs.record import read_record
 from harness.spec.experiments import RunSpec
 
 
-def inputs_of(spec: RunSpec) -> str:
-    """What besides code and config decides a run's numbers: threads, and the data that it would read now.
+def identity(spec: RunSpec, root: Path = ROOT, threads: int | None = None) -> dict[str, Any]:
+    """What decides a run's numbers, as it stands now: records and checkpoints note it."""
+    return {
+        "config": json.loads(json.dumps(spec.config)),
+        "threads": threads or spec.resources["threads"],
+        "code": code_id(spec.module, root),
+        "data": data_of(spec),
+    }
 
-    What a run `needs` is fetched by its own job, whose note is an input of the run.
+
+def why_stale(spec: RunSpec, record: Mapping[str, Any], layout: Layout) -> str:
+    """Why a record is not the run that is asked for, or '' if it is."""
+    return why_other(spec, record, layout.root)
+
+
+def why_other(spec: RunSpec, noted: Mapping[str, Any], root: Path = ROOT, threads: int | None = None) -> str:
+    """Why what was noted is not this run's identity, or '' if it is: this is decided here alone.
+
+    Versions of Python and its libraries are no reason: `check` tells of records that other ones made.
     """
-    return f"threads={spec.resources['threads']} data={'' if spec.needs else _data(spec)}"
+    if noted["config"] != json.loads(json.dumps(spec.config)):
+        return "its config has changed"
+    if noted["threads"] != (threads := threads or spec.resources["threads"]):
+        return f"it ran with {noted['threads']} threads instead of {threads}"
+    if not is_code_of(spec.module, noted["code"], root):
+        return "its code has changed"
+    if then := noted.get("data"):  # older records note none
+        now = data_of(spec)
+        if other := [file for file in sorted(then.keys() & now.keys()) if then[file] != now[file]]:
+            return f"its data has changed ({other[0]})"
+    return ""
 
 
-def _data(spec: RunSpec) -> str:
-    """The benchmark's files, and images where a run trains; with `source` it asks the benchmark alone."""
-    config, found = spec.config, []
+def data_of(spec: RunSpec) -> dict[str, str]:
+    """The benchmark's files, and images if the run trains, that it would read here now, each with a stamp.
+
+    With `source` a run asks the benchmark alone. Files that are not here, or in another form, say nothing.
+    """
+    config, found = spec.config, {}
     source = config.get("source", config.get("truth_source"))
     if isinstance(source, str):
-        from harness.bench.carried import found_as
-        from harness.bench.catalogue import stamp
-
-        with found_as("packed"):
-            names = asked_first(config.get("space")) if source == "best" else [source]
-            found += filter(None, map(stamp, names))
+        found |= _of_sources(source, config)
     dataset = config.get("dataset")
     if isinstance(dataset, str) and not isinstance(config.get("source"), str):
         from harness.data.images import stamp as images
 
-        found.append(images(dataset))
-    return " ".join(found)
+        found |= {f"{dataset}:{file}": size for file, size in _pairs(images(dataset))}
+    return found
+
+
+def _of_sources(source: str, config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """A carried table answers as the full file does, and counts as that."""
+    from harness.bench.carried import SAME, found_as
+    from harness.bench.catalogue import stamp
+
+    same = {carried[:16]: full[:16] for carried, full in SAME.items()}
+    with found_as("packed"):
+        for name in asked_first(config.get("space")) if source == "best" else [source]:
+            yield from ((file, same.get(sha, sha)) for file, sha in _pairs(stamp(name)))
+
+
+def _pairs(stamps: str) -> Iterator[tuple[str, str]]:
+    for one in stamps.split():
+        name, _, stamp = one.rpartition("=")
+        yield name, stamp
 
 
 def asked_first(space: Any) -> list[str]:
@@ -59,37 +101,13 @@ def asked_first(space: Any) -> list[str]:
     return names
 
 
-def why_stale(spec: RunSpec, record: dict[str, Any], layout: Layout) -> str:
-    """Why a record is not the run that is asked for, or '' where it is: this is decided here alone.
-
-    Versions of Python and its libraries are no reason: `check` tells of records that other ones made.
-    """
-    if record["config"] != json.loads(json.dumps(spec.config)):
-        return "its config has changed"
-    if record["threads"] != spec.resources["threads"]:
-        return f"it ran with {record['threads']} threads instead of {spec.resources['threads']}"
-    if not is_code_of(spec.module, record["code"], layout.root):
-        return "its code has changed"
-    return ""
-
-
 def is_code_of(module: str, code: str, root: Path) -> bool:
     """Today's code of this experiment, or vouched for as such; of a project without code any is."""
     return path_of(module, root) is None or counts(module, code, code_id(module, root), root)
 
 
-def code_asked(spec: RunSpec, layout: Layout) -> str:
-    """Today's code id; where the record that is there counts, its own, with which Snakemake noted its run."""
-    try:
-        record = read_record(layout.run_folder(spec.id), tables=False)
-    except HarnessError:
-        record = None
-    counted = record is not None and not why_stale(spec, record, layout)
-    return record["code"] if counted else code_id(spec.module, layout.root)
-
-
 def is_there(spec: RunSpec, layout: Layout, tables: bool = False) -> bool:
-    """A whole record of this code and config; `tables`: with its tables read through."""
+    """A whole record of this run as it is asked for; `tables`: with its tables read through."""
     try:
         record = read_record(layout.run_folder(spec.id), tables=tables)
     except HarnessError:

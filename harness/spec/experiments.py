@@ -156,17 +156,6 @@ def paper(name: str, root: Path = ROOT) -> Paper:
     return Paper(name, data["title"], data["authors"], data["year"], experiments, *told)
 
 
-def canonical(config: dict[str, Any]) -> str:
-    """A config as one text, whatever the order in which its keys were written, at any depth."""
-
-    def ordered(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: ordered(value[key]) for key in sorted(value)}
-        return [ordered(each) for each in value] if isinstance(value, list) else value
-
-    return repr([*ordered(config).items()])
-
-
 def all_runs(scale: str, root: Path = ROOT) -> list[RunSpec]:
     return [run for name in paper_names(root) for run in paper(name, root).runs(scale)]
 

@@ -7,8 +7,6 @@ from harness.campaign import remake
 from harness.code.code_id import step_id
 from harness.make.fresh import decided_by
 from harness.make.make import outputs
-from harness.runs.stale import code_asked, inputs_of
-from harness.spec.experiments import canonical
 
 
 def spec_of(wildcards):

@@ -1,4 +1,4 @@
-"""One job per run. Its inputs are its code and its config, not a file's date."""
+"""One job per run. Its record says of which config, threads, code and data it is: that decides, not a date."""
 
 
 rule fetch:
@@ -29,8 +29,5 @@ rule run:
         mem_mb=lambda wildcards: spec_of(wildcards).resources["mem_mb"],
     params:
         scale=SCALE,
-        code=lambda wildcards: code_asked(spec_of(wildcards), LAYOUT),
-        config=lambda wildcards: canonical(spec_of(wildcards).config),
-        inputs=lambda wildcards: inputs_of(spec_of(wildcards)),
     shell:
         "python -m harness run {wildcards.run} --scale {params.scale} --threads {threads} > {log} 2>&1"

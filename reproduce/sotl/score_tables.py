@@ -1,6 +1,7 @@
 """The tables that scores leave in a record: what Figures 4.6 to 4.9 and Tables 4.1 to 4.5 are read from."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -11,6 +12,8 @@ from reproduce.sotl.candidates import Candidates
 from reproduce.sotl.scoring import Scores, Scoring
 
 KEY, UNITS = ("finetune", "step", "arch"), ("params", "truth")
+KEPT_EVERY = 5  # steps: no artefact asks for one between them, and the records stay small
+DIGITS = 7  # as many as the networks' own numbers have
 OF_TRAINING = ("sotl", "tlmini", "sog", "sogn", "sogn_l1", "sogn_double", "sog_author", "loss")
 
 
@@ -36,13 +39,17 @@ def leave_tables(run: Run, config: Scoring, ranked: Candidates, scores: dict[str
 
 
 def _training(name: str, steps: np.ndarray, units: list[tuple]) -> list[list]:
-    """A row per step and architecture."""
-    columns = [SCORES.index(score) for score in OF_TRAINING]
+    """A row per kept step and architecture."""
+    columns, last = [SCORES.index(score) for score in OF_TRAINING], steps.shape[1] - 1
     return [
-        [name, step, arch, *steps[arch, step, columns].tolist(), *units[arch]]
-        for step in range(steps.shape[1])
+        [name, step, arch, *_rounded(steps[arch, step, columns]), *units[arch]]
+        for step in (*range(0, last, KEPT_EVERY), last)
         for arch in range(len(units))
     ]
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    return [float(f"{value:.{DIGITS}g}") for value in values]
 
 
 def _sparse(name: str, found: list[list[list[float]]], every: int, units: list[tuple]) -> list[list]:

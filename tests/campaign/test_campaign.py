@@ -85,20 +85,6 @@ def test_only_a_call_that_runs_jobs_is_a_campaign(words, asked):
     assert campaign.is_asked_for(words.split()) is asked
 
 
-def test_broken_records_are_told(tmp_path, capsys):
-    root = tiny.project(tmp_path)
-    layout = tiny.run_all(root)
-    runs = experiments.all_runs("smoke", root)
-    campaign.set_broken_aside(runs, layout)
-    assert capsys.readouterr().err == ""
-    path = layout.run_folder(runs[4].id) / "run.json"
-    path.write_text(path.read_text()[:-40])
-    campaign.set_broken_aside(runs, layout)
-    told = capsys.readouterr().err
-    assert told.startswith(f"refused: {path} is cut short") and told.count("\n") == 1
-    assert not path.exists() and path.with_name("run.json.refused").exists()
-
-
 class Terminal(io.StringIO):
     """A stream that remembers."""
 

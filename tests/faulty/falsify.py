@@ -22,7 +22,7 @@ FIGURE = "published/smoke/figures/gold/figure_1"
 PROVENANCE = ACCEPTED.replace("cells.csv", "provenance.json")
 PAGE = ACCEPTED.replace("cells.csv", "md")
 CLAIMS = ACCEPTED.replace("cells.csv", "claims.csv")
-ARCHIVE = "published/smoke/records/gold.tar.xz"
+ARCHIVE = "published/smoke/records/gold/accuracy.tar.xz"
 EXPERIMENTS = "reproduce/gold/experiments.yaml"
 RANKING = "gold/ranking/params/a/s0"
 
@@ -169,7 +169,7 @@ def in_archive(
             path_of = layout.root / PROVENANCE
             told = json.loads(path_of.read_text())
             (mine,) = (each for each in told["runs"] if each["run"] == run)
-            mine.update({key: record[key] for key in archives.NOTED})
+            mine.update({key: record[key] for key in archives.NOTED if key in record})
             path_of.write_text(json.dumps(told))
         files = {
             p.relative_to(runs).as_posix(): p.read_bytes() for p in sorted(runs.rglob("*.*")) if p.is_file()

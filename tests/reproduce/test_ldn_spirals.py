@@ -216,9 +216,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Layout:
         found = find_run(name, "smoke")
         short = dataclasses.replace(found, config={**found.config, "epochs": 2})
         run = done(layout.run_folder(name), short)
-        write_record(
-            run, code="test", commit="", device="cpu", threads=1, allocator="", started="", seconds=0.0
-        )
+        identity = {"config": short.config, "code": "test", "threads": 1}
+        write_record(run, identity=identity, commit="", device="cpu", allocator="", started="", seconds=0.0)
     for artefact in chosen:
         make.make(artefact, layout)
     return layout

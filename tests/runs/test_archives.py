@@ -49,7 +49,7 @@ def test_a_table_is_made_of_kept_records_as_of_fresh_ones(layout):
 
 
 def test_the_same_records_make_the_same_archive(layout):
-    path = archives.archive("mini", layout)
+    path = archives.archive("mini", "noise", layout)
     before = sha256_of(path)
     shutil.rmtree(layout.results)  # what is kept already is enough to keep it again
     archives.keep("mini", layout, layout.root)
@@ -89,7 +89,7 @@ def test_records_of_other_code_are_not_kept(layout):
 def test_a_record_that_was_edited_in_the_archive_is_left_to_be_run(layout):
     edit_record(layout.run_folder(RUN), seed=7)
     files = {f"{RUN}/{path.name}": path.read_bytes() for path in sorted(layout.run_folder(RUN).iterdir())}
-    archives.archive("mini", layout).write_bytes(archives.pack(files))
+    archives.archive("mini", "noise", layout).write_bytes(archives.pack(files))
     shutil.rmtree(layout.results)
     assert archives.lay_out("mini", layout, layout.root) == {RUN: "its kept record is damaged"}
     assert not layout.run_folder(RUN).exists()
@@ -97,7 +97,7 @@ def test_a_record_that_was_edited_in_the_archive_is_left_to_be_run(layout):
 
 def refused(layout: Layout, content: bytes) -> str:
     """What is said of an archive of these bytes, of which nothing is laid out."""
-    path = archives.archive("mini", layout)
+    path = archives.archive("mini", "noise", layout)
     path.write_bytes(content)
     shutil.rmtree(layout.results)
     with pytest.raises(HarnessError) as caught:
@@ -126,7 +126,7 @@ def test_an_archive_with_a_name_that_is_no_runs_is_refused(layout, name):
     """Once nothing was written, and nothing said: 0 records laid out, exit 0."""
     whole = {f"{RUN}/run.json": (layout.run_folder(RUN) / "run.json").read_bytes()}
     told = refused(layout, archives.pack({**whole, name: b"{}"}))
-    assert f"(ValueError: {name!r} is no file of a run of mini, or stands twice)" in told
+    assert f"(ValueError: {name!r} is no file of a run of mini/noise, or stands twice)" in told
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.DIRTYPE])
@@ -152,34 +152,30 @@ def test_a_bomb_is_refused_before_it_is_unpacked(layout, monkeypatch):
     monkeypatch.setattr(archives, "UNPACKED", 1 << 20)
     zeros = archives.pack({f"{RUN}/values.csv": bytes(2 << 20)})
     assert len(zeros) < 2000
-    assert refused(layout, zeros).endswith("mini.tar.xz unpacks to more than 1 MB: remove it")
+    assert refused(layout, zeros).endswith("noise.tar.xz unpacks to more than 1 MB: remove it")
     header = tarfile.TarInfo("pax")
     header.type, header.size = tarfile.XHDTYPE, 2 << 20
     layout.results.mkdir()
     bomb = lzma.compress(header.tobuf() + bytes(2 << 20))
-    assert refused(layout, bomb).endswith("mini.tar.xz unpacks to more than 1 MB: remove it")
+    assert refused(layout, bomb).endswith("noise.tar.xz unpacks to more than 1 MB: remove it")
 
 
-def test_killed_before_snakemake_forgets_what_it_noted_the_next_lay_out_does_all_of_it(layout, monkeypatch):
-    """Once the records stood already: the next call laid out none, and Snakemake ran them all again."""
+def test_killed_before_records_are_in_their_places_the_next_lay_out_does_all_of_it(layout, monkeypatch):
     before = contents(layout)
     shutil.rmtree(layout.results)
-    forgotten = []
 
     def killed(*_args) -> None:
         raise KeyboardInterrupt
 
-    for killed_at in ("_forget_older", "at_work"):
-        with monkeypatch.context() as moment:
-            moment.setattr(archives, killed_at, killed)
-            moment.setattr(archives.shutil, "rmtree", lambda *_args, **_options: None)  # nor does it clean up
-            with pytest.raises(KeyboardInterrupt):
-                archives.lay_out("mini", layout, layout.root)
-        assert not list((layout.results / "runs").rglob("run.json"))
-        assert (layout.results / ".laid-out" / RUN / "run.json").is_file()
-    monkeypatch.setattr(archives, "_forget_older", lambda runs, _layout: forgotten.extend(runs))
+    with monkeypatch.context() as moment:
+        moment.setattr(archives, "at_work", killed)
+        moment.setattr(archives.shutil, "rmtree", lambda *_args, **_options: None)  # nor does it clean up
+        with pytest.raises(KeyboardInterrupt):
+            archives.lay_out("mini", layout, layout.root)
+    assert not list((layout.results / "runs").rglob("run.json"))
+    assert (layout.results / ".laid-out" / RUN / "run.json").is_file()
     assert not any(archives.lay_out("mini", layout, layout.root).values())
-    assert len(forgotten) == 12 and contents(layout) == before
+    assert contents(layout) == before
     assert not list(layout.results.rglob(".laid-out*"))
 
 
@@ -193,26 +189,26 @@ def test_a_run_that_a_killed_campaign_left_at_work_is_not_laid_out_over(layout):
 
 @pytest.mark.parametrize("share", [0, 0.1, 0.5])
 def test_an_archive_that_was_cut_short_is_told(layout, share):
-    path = archives.archive("mini", layout)
+    path = archives.archive("mini", "noise", layout)
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
     shutil.rmtree(layout.run_folder(RUN))
-    with pytest.raises(HarnessError, match=r"mini.tar.xz cannot be read .*: bring it back with"):
+    with pytest.raises(HarnessError, match=r"noise.tar.xz cannot be read .*: bring it back with"):
         archives.lay_out("mini", layout, layout.root)
 
 
 def test_without_an_archive_it_says_so(layout):
-    archives.archive("mini", layout).unlink()
+    archives.archive("mini", "noise", layout).unlink()
     with pytest.raises(HarnessError, match="no records of mini are kept at scale smoke"):
         archives.lay_out("mini", layout, layout.root)
 
 
 def test_records_too_large_for_a_clone_are_refused(layout, monkeypatch):
-    before = archives.archive("mini", layout).read_bytes()
+    before = archives.archive("mini", "noise", layout).read_bytes()
     monkeypatch.setattr(archives, "LIMIT", 1000)
-    told = "the records of mini at scale smoke take .* MB packed, more than .*: let its runs leave smaller"
+    told = "all kept records together would take .* MB, more than .*: let the runs of mini/noise leave"
     with pytest.raises(HarnessError, match=told):
         archives.keep("mini", layout, layout.root)
-    assert archives.archive("mini", layout).read_bytes() == before
+    assert archives.archive("mini", "noise", layout).read_bytes() == before
 
 
 @pytest.mark.parametrize("scale", [scale for scale in SCALES if Layout(scale).published.is_dir()])
@@ -225,18 +221,18 @@ def test_accepted_outcomes_are_as_they_were_sealed_and_follow_from_the_kept_reco
 
 
 ARCHIVES = [
-    (path.name.removesuffix(".tar.xz"), scale)
+    (path.parent.name, path.name.removesuffix(".tar.xz"), scale)
     for scale in SCALES
-    for path in sorted((Layout(scale).published / "records").glob("*.tar.xz"))
+    for path in archives.every_archive(Layout(scale))
 ]
 
 
-@pytest.mark.parametrize("paper, scale", ARCHIVES)
-def test_kept_records_count_today(paper, scale, tmp_path):
+@pytest.mark.parametrize("paper, experiment, scale", ARCHIVES)
+def test_kept_records_count_today(paper, experiment, scale, tmp_path):
     """Once this was skipped where code had changed, and on another Python it always had."""
     layout = Layout(scale)
     apart = Layout(scale, layout.root, tmp_path)
-    archives.lay_out_apart(archives.archive(paper, layout), apart)
+    archives.lay_out_apart(archives.archive(paper, experiment, layout), apart)
     specs = {spec.id: spec for spec in experiments_of(paper).runs(scale)}
     records = archives.records(specs, apart)
     stale = {

@@ -184,13 +184,3 @@ def test_seeds_of_an_unknown_method_or_without_the_others_are_refused(tmp_path, 
     with pytest.raises(HarnessError) as error:
         experiments.all_runs("paper", tmp_path)
     assert said in str(error.value) and "line" in str(error.value)
-
-
-def test_the_order_of_keys_is_no_other_config():
-    """Snakemake compares texts: a block whose keys were written in another order once ran for hours again."""
-    one = {"b": {"y": [{"q": 1, "p": 2}], "x": 1}, "a": 2}
-    other = {"a": 2, "b": {"x": 1, "y": [{"p": 2, "q": 1}]}}
-    assert experiments.canonical(one) == experiments.canonical(other)
-    assert experiments.canonical(other) == repr(sorted(other.items()))
-    for changed in ({**one, "a": 3}, {**one, "b": {"x": 1, "y": [{"p": 1, "q": 2}]}}, {**one, "a": "2"}):
-        assert experiments.canonical(changed) != experiments.canonical(one)

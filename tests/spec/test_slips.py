@@ -11,7 +11,7 @@ from harness.base.layout import Layout
 from harness.campaign import campaign
 from harness.make.make import make
 from harness.runs.execute import execute
-from harness.runs.stale import inputs_of
+from harness.runs.stale import data_of
 from harness.spec import artefacts, experiments
 
 EXPERIMENTS = "reproduce/mini/experiments.yaml"
@@ -85,7 +85,7 @@ def test_a_data_set_that_is_no_name_is_told_by_its_run(tmp_path):
     root = tiny.project(tmp_path)
     tiny.edit(root, EXPERIMENTS, "{size: 30}", "{size: 30, dataset: [cifar10], source: [best]}")
     spec = experiments.find_run(RUN, "smoke", root)
-    assert inputs_of(spec) == "threads=1 data="
+    assert data_of(spec) == {}
     with tiny.importable(root), pytest.raises(HarnessError, match=f"{RUN}: Config has no field 'dataset'"):
         execute(spec, Layout("smoke", root))
 
