@@ -205,23 +205,16 @@ def test_on_a_terminal_it_redraws_one_line(place, monkeypatch):
     assert not display.thread.is_alive()
 
 
-@pytest.fixture
-def manager(capsys):
-    """Of Snakemake, with the profile's logger and `quiet`."""
-    profile = yaml.safe_load((ROOT / "profiles/default/config.yaml").read_text())
-    assert profile["logger"] == yaml.safe_load((ROOT / "profiles/slurm/config.yaml").read_text())["logger"]
-    quiet = {Quietness.parse_choice(word) for word in profile["quiet"]}
-    asked = OutputSettings(
-        quiet=quiet, stdout=True, log_handler_settings={profile["logger"]: LogHandlerSettingsBase()}
+def test_snakemake_finds_the_logger_of_the_profile_and_it_hears_what_quiet_drops(capsys):
+    profile, slurm = (
+        yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text())
+        for name in ("default", "slurm")
     )
-    made = LoggerManager(logging.getLogger("a campaign of the tests"), asked)
-    yield made
-    made.stop()
-
-
-def test_snakemake_finds_the_logger_and_it_hands_over_what_quiet_drops(manager, capsys):
-    """In their order, and from its own thread."""
-    heard = []
+    assert profile["logger"] == slurm["logger"]
+    quiet = {Quietness.parse_choice(word) for word in profile["quiet"]}
+    chosen, heard = {profile["logger"]: LogHandlerSettingsBase()}, []
+    settings = OutputSettings(quiet=quiet, stdout=True, log_handler_settings=chosen)
+    manager = LoggerManager(logging.getLogger("a campaign of the tests"), settings)
     workflow = SimpleNamespace(logger_manager=manager)
     campaign._hand(workflow, lambda: lambda record: heard.append(record) or "secret" not in record.msg)
     manager.logger.info("no event: shown")
