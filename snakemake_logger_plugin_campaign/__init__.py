@@ -23,4 +23,7 @@ class LogHandler(LogHandlerBase, ColorizingTextHandler):
 
     def handle(self, record):
         """Before Snakemake's own filter, which drops the events that `quiet` keeps from the screen."""
-        return all([ear(record) for ear in self.ears]) and super().handle(record)
+        try:
+            return all([ear(record) for ear in self.ears]) and super().handle(record)
+        except Exception:  # it would end the thread that listens, and nobody would be heard any more
+            return self.handleError(record)

@@ -217,12 +217,15 @@ def test_snakemake_finds_the_logger_of_the_profile_and_it_hears_what_quiet_drops
     manager = LoggerManager(logging.getLogger("a campaign of the tests"), settings)
     workflow = SimpleNamespace(logger_manager=manager)
     campaign._hand(workflow, lambda: lambda record: heard.append(record) or "secret" not in record.msg)
+    campaign._hand(workflow, lambda: lambda record: record.msg != "wrong" or 1 / 0)
+    manager.logger.error("wrong")  # a mistake of ours ends nothing
     manager.logger.info("no event: shown")
     manager.logger.info("a job: not shown", extra={"event": LogEvent.JOB_FINISHED, "job_id": 3})
     manager.logger.error("a secret")
     manager.stop()
-    assert [getattr(record, "job_id", None) for record in heard] == [None, 3, None]
-    assert capsys.readouterr().out == "no event: shown\n"
+    assert [getattr(record, "job_id", None) for record in heard] == [None, None, 3, None]
+    said = capsys.readouterr()
+    assert said.out == "no event: shown\n" and "ZeroDivisionError" in said.err
 
 
 def test_a_command_that_names_another_logger_gets_no_display(place):
