@@ -243,7 +243,7 @@ def _in_one_sentence(workflow: Any, scale: str, record: logging.LogRecord) -> bo
 
 def listen(workflow: Any, scale: str) -> None:
     """To errors, from now on, whatever the command is."""
-    speak_plainly(sys.stdout, sys.stderr)
+    speak_plainly(sys.stdout, sys.stderr, *(getattr(handler, "stream", None) for handler in LOGGER.handlers))
     _hand(workflow, lambda: partial(_in_one_sentence, workflow, scale))
 
 
