@@ -8,7 +8,6 @@ from harness.base.errors import HarnessError
 from harness.base.layout import Layout
 from harness.campaign import campaign, remake
 from harness.cli import warm
-from harness.runs import earlier
 from harness.spec.artefacts import artefacts, needed_runs
 from harness.spec.experiments import paper_names
 
@@ -30,11 +29,7 @@ try:
     PAPERS = paper_names()
     ARTEFACTS = {a.name: a for a in artefacts()}
     RUNS = {r.id: r for r in needed_runs(SCALE)}
-    if workflow.exec_mode == workflow.exec_mode.DEFAULT and campaign.is_asked_for():
-        # Before jobs are planned: a record that was cut short or edited must count as missing.
-        campaign.hold(LAYOUT)
-        remake.set_back_the_future(LAYOUT)
-        earlier.tidy(list(RUNS.values()), LAYOUT)
+    campaign.before_planning(workflow, list(RUNS.values()), LAYOUT)
 except HarnessError as error:
     sys.exit(f"snakemake: {error}")
 
@@ -58,23 +53,21 @@ rule all:
         EVERYTHING,
 
 
-NAMES = [r.name for r in workflow.rules if not r.has_wildcards()]
-TARGETS = [name for name in NAMES if not name.startswith("make_")]
-DISPLAY = campaign.attach(list(RUNS.values()), LAYOUT, workflow.cores or 1, TARGETS)
+campaign.listen(workflow, SCALE)
 
 
 onstart:
     remake.refuse_touch(workflow.touch)
     if workflow.local_exec:
         warm.start(workflow.dag.needrun_jobs())
-    DISPLAY.start(workflow.dag)
+    campaign.begin(workflow, list(RUNS.values()), LAYOUT)
 
 
 onsuccess:
-    DISPLAY.stop()
+    campaign.end()
     warm.stop()
 
 
 onerror:
-    DISPLAY.stop()
+    campaign.end()
     warm.stop()

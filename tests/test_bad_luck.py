@@ -7,18 +7,19 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tiny
+from snakemake_interface_executor_plugins.settings import ExecMode
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from harness.accepted.accept import accept
 from harness.accepted.check import compare
-from harness.base.errors import HarnessError
 from harness.base.files import ROOT, refused, write_atomic
 from harness.base.layout import Layout
 from harness.campaign import campaign
 from harness.cli import commands
-from harness.runs import earlier
 from harness.spec import artefacts
 
 RUN = "mini/noise/strong/low/s0"
@@ -106,8 +107,9 @@ def test_something_else_stands_where_results_belong(tmp_path):
     (root / "results").write_text("mine")
     told = refusal(root, "run", RUN)
     assert f"{root / 'results'}" in told and "move away what stands there" in told
-    with pytest.raises(HarnessError, match="results.* cannot be used"):
+    with pytest.raises(OSError) as caught:
         campaign.hold(Layout("smoke", root))
+    assert f"{root / 'results'}" in str(refused(caught.value))
     assert (root / "results").read_text() == "mine"
 
 
@@ -121,20 +123,24 @@ def test_a_campaign_that_may_not_set_a_broken_record_aside(tmp_path, monkeypatch
         raise OSError(errno.EROFS, "Read-only file system", str(path))
 
     monkeypatch.setattr(os, "replace", read_only)
-    with pytest.raises(HarnessError, match=r"run\.json cannot be used \(Read-only file system\)"):
-        earlier.tidy(artefacts.needed_runs("smoke", root), layout)
+    runs, heard = artefacts.needed_runs("smoke", root), []
+    monkeypatch.setattr(campaign.LOGGER, "addFilter", heard.append)
+    workflow = SimpleNamespace(exec_mode=ExecMode.DEFAULT, output_settings=SimpleNamespace(dryrun=False))
+    campaign.before_planning(workflow, runs, layout)
+    with pytest.raises(SystemExit, match=r"^snakemake: .*run\.json cannot be used \(Read-only file system\)"):
+        heard[0](SimpleNamespace(event=LogEvent.WORKFLOW_STARTED))
 
 
 HOLDER = """
 import sys
 from pathlib import Path
 from harness.campaign.campaign import hold
-from harness.base.errors import HarnessError
+from harness.base.files import refused
 from harness.base.layout import Layout
 try:
     hold(Layout("smoke", Path(sys.argv[1])))
-except HarnessError as error:
-    sys.exit(str(error))
+except OSError as error:
+    sys.exit(str(refused(error)))
 """
 
 

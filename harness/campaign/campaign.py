@@ -1,6 +1,7 @@
 """What Snakemake's main process does beside Snakemake: one campaign at a time, broken records, a display.
 
 Snakemake's own lock survives a kill -9 and then stops the next campaign; a kernel lock does not.
+The display is drawn of Snakemake's events, which `snakemake_logger_plugin_campaign` hands over.
 """
 
 import fcntl
@@ -8,28 +9,30 @@ import logging
 import os
 import re
 import shutil
+import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
+
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from harness.base.errors import INTERRUPTED, HarnessError
 from harness.base.files import ROOT, refused, speak_plainly
 from harness.base.layout import SCALES, Layout, scale_rank
 from harness.base.yamlfile import nearest
 from harness.campaign import status
-from harness.runs import forecast
+from harness.campaign.remake import set_back_the_future
+from harness.runs import earlier, forecast
 from harness.spec.experiments import RunSpec
 
 FULL = 1 << 20  # bytes: with less than this left, a job of this project fails
-LOOKS = re.compile(  # -n also behind other letters, as in -pn
-    "-[fFkpq]*n|-[lSDh]|--(list|lint|dry|summary|detailed|dag|rulegraph|filegraph|d3dag|unlock|cleanup-metadata"
-    "|report(?!-after)|print-|version|help)"
-)
+LOGGER = logging.getLogger("snakemake.logging")
+interrupted = threading.Event()
 _held: list[IO[str]] = []  # open for as long as the process lives: closing it would release the lock
 
 
@@ -43,27 +46,44 @@ def scale_of(config: Mapping[str, Any]) -> str:
     return scale
 
 
-def unknown_target(word: str, rules: Collection[str], scale: str) -> str:
+def unknown_target(workflow: Any, scale: str) -> str:
     """What to say of a target that no rule makes; Snakemake would begin with how rules can go wrong."""
-    parts = Path(word).parts
-    if parts[:1] == ("results",) and len(parts) > 1 and parts[1] in SCALES and parts[1] != scale:
-        return f"{word} is of scale {parts[1]}, not {scale}: add --config scale={parts[1]}"
-    # `sotl/table_4_1`, as the report and `python -m harness` name it, is the target sotl_table_4_1.
-    return f"target {word!r} does not exist: {nearest(word.replace('/', '_'), rules)}"
+    rules = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
+    for word in sorted(workflow.dag_settings.targets):
+        if word in rules or any(rule.is_producer(word) for rule in workflow.rules):
+            continue
+        parts = Path(word).parts
+        if parts[:1] == ("results",) and len(parts) > 1 and parts[1] in SCALES and parts[1] != scale:
+            return f"{word} is of scale {parts[1]}, not {scale}: add --config scale={parts[1]}"
+        # `sotl/table_4_1`, as the report and `python -m harness` name it, is the target sotl_table_4_1.
+        known = [name for name in rules if not name.startswith("make_")]
+        return f"target {word!r} does not exist: {nearest(word.replace('/', '_'), known)}"
+    return ""
 
 
-def is_asked_for(words: Sequence[str] | None = None) -> bool:
-    """Whether this call of Snakemake runs jobs: one that only lists or looks must not touch anything."""
-    return not any(map(LOOKS.match, sys.argv[1:] if words is None else words))
+def before_planning(workflow: Any, runs: Sequence[RunSpec], layout: Layout) -> None:
+    """A record that was cut short or edited must count as missing; what only looks must touch nothing."""
+
+    def hear(record: logging.LogRecord) -> bool:
+        if getattr(record, "event", None) == LogEvent.WORKFLOW_STARTED:
+            try:
+                hold(layout)
+                set_back_the_future(layout)
+                earlier.tidy(runs, layout)
+            except (HarnessError, OSError) as error:
+                sys.exit(f"snakemake: {refused(error) if isinstance(error, OSError) else error}")
+        return True
+
+    if workflow.exec_mode == workflow.exec_mode.DEFAULT and not workflow.output_settings.dryrun:
+        LOGGER.addFilter(hear)  # a logger would hear of it in a thread of its own, too late to refuse
+        if any(word.startswith("--del") for word in sys.argv):  # --delete-all-output has no event
+            hold(layout)
 
 
 def hold(layout: Layout) -> None:
     """Refuse to start while another campaign works in the same results folder."""
-    try:
-        layout.results.mkdir(parents=True, exist_ok=True)
-        file = (layout.results / ".campaign").open("a+")
-    except OSError as error:
-        raise refused(error) from None
+    layout.results.mkdir(parents=True, exist_ok=True)
+    file = (layout.results / ".campaign").open("a+")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -79,20 +99,19 @@ def hold(layout: Layout) -> None:
         os.write(file.fileno(), str(os.getpid()).encode())  # a buffer would fail once more at exit
     except OSError as error:
         error.filename = file.name
-        raise refused(error) from None
+        raise
 
 
 def answer_ctrl_c() -> None:
     """While jobs are planned nobody else catches it, nor a second one while jobs are being stopped."""
-    default = sys.excepthook
 
-    def told(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if issubclass(kind, KeyboardInterrupt):
-            print(f"snakemake: {INTERRUPTED}", file=sys.stderr)
-        else:
-            default(kind, error, trace)
+    def stop(*_: object) -> None:
+        interrupted.set()
+        sys.excepthook = lambda *_: print(f"snakemake: {INTERRUPTED}", file=sys.stderr)
+        raise KeyboardInterrupt
 
-    sys.excepthook = told
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it is ignored by `snakemake … &`
+        signal.signal(signal.SIGINT, stop)
 
 
 def require_place() -> None:
@@ -106,124 +125,82 @@ def require_place() -> None:
         )
 
 
-class OneSentence(logging.Filter):
-    """In the place of Snakemake's words, where a target does not exist or a file cannot be used."""
-
-    def __init__(self, rules: Collection[str], scale: str) -> None:
-        super().__init__()
-        self.rules, self.scale = rules, scale
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if found := re.search(r"No rule to produce (\S+) \(", str(record.msg)):
-            record.msg = f"snakemake: {unknown_target(found[1], self.rules, self.scale)}"
-        elif found := re.search(r"^\w+Error: \[Errno (\d+)\] (.+?): '(.+)'\s*\Z", str(record.msg), re.M):
-            with suppress(OSError):  # one that is no place's fault keeps its traceback
-                record.msg = f"snakemake: {refused(OSError(int(found[1]), found[2], found[3]))}"
-        return True
-
-
-class Display(logging.Filter):
-    """The campaign on one line of a terminal, or a line now and then in a log file.
-
-    It sits on Snakemake's logger as a filter: it reads the events, and keeps Snakemake's own chatter about
-    every job from the screen. What a job prints itself (one sentence when it fails) is not touched.
-    """
+class Display:
+    """How far this command is: its jobs, and those runs that it stands on."""
 
     def __init__(
-        self, runs: Sequence[RunSpec], layout: Layout, cores: int, stream: IO[str] = sys.stderr
+        self, dag: Any, runs: Sequence[RunSpec], layout: Layout, cores: int, stream: IO[str] = sys.stderr
     ) -> None:
-        super().__init__()
-        self.runs, self.layout, self.cores, self.stream = runs, layout, cores, stream
+        self.layout, self.cores, self.stream = layout, cores, stream
         self.live = stream.isatty()
-        self.past = self.known = forecast.Past({}, {})
-        self.done = 0  # runs, when it last learnt from those that ended
-        self.begun = time.monotonic()
-        self.old: dict[str, int] = {}
-        self.to_come: list[RunSpec] = []
-        self.jobs: tuple[Any, ...] = ()
-        self.finished: Callable[[Any], bool] = bool
-        self.at_work: dict[Any, Any] = {}
-        self.interrupted = False
+        # Snakemake's own events count jobs only where nothing is `quiet`.
+        self.jobs, self.finished = {job.jobid: job for job in dag.needrun_jobs()}, dag.finished
+        asked, again = {_name(job) for job in dag.jobs}, {_name(job) for job in self.jobs.values()}
+        self.runs = [run for run in runs if run.id in asked]
+        self.to_come = [run for run in self.runs if run.id in again]
+        self.old = status.stamps(self.to_come, layout)
+        self.past = self.known = forecast.past(layout.root)
+        self.ended = 0  # runs that it has learnt from
+        self.at_work: dict[int, Any] = {}
         self.failed: list[str] = []
+        self.begun = time.monotonic()
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        event = str(getattr(record, "event", "") or "")
-        if event.endswith("job_started"):
-            self.at_work |= {job.jobid: job for job in self.jobs if job.jobid in record.jobs}
-        elif event.endswith("job_error"):
-            self.at_work.pop(getattr(record, "jobid", None), None)
-            if not self.interrupted:
-                self.failed.append(_failure(record))
-        elif str(record.msg).startswith("Terminating processes on user request"):
-            self.interrupted = True
-        elif self.interrupted and "At least one job did not complete" in str(record.msg):
-            return False
-        if not self.thread.is_alive():
-            return True
-        return record.levelno > logging.INFO and not str(record.msg).startswith("RuleException")
-
-    def start(self, dag: Any) -> None:
-        """From here on it tells of what this command was asked for: of these jobs and their runs."""
-        asked = {_name(job) for job in dag.jobs}
-        self.runs = [run for run in self.runs if run.id in asked]
-        # Snakemake's own events count jobs only where nothing is `quiet`.
-        self.jobs, self.finished = tuple(dag.needrun_jobs()), dag.finished
-        again = {_name(job) for job in self.jobs}
-        self.to_come = [run for run in self.runs if run.id in again]
-        self.old = status.stamps(self.to_come, self.layout)
-        self.past = self.known = forecast.past(self.layout.root)
-        self.begun = time.monotonic()
         self.thread.start()
+
+    def hear(self, record: logging.LogRecord) -> bool:
+        """An event; whether Snakemake shows it: no chatter, and no failure that is told at the end."""
+        event, error = getattr(record, "event", None), getattr(record, "exception", None)
+        if event == LogEvent.JOB_STARTED:
+            self.at_work |= {number: job for number, job in self.jobs.items() if number in record.jobs}
+        elif event == LogEvent.JOB_ERROR:
+            self.at_work.pop(record.jobid, None)
+            if not interrupted.is_set():
+                self.failed.append(_failure(record))
+        elif getattr(record, "ends", False):
+            self.stop()
+            return False
+        if self.stopped.is_set():
+            return not (error and interrupted.is_set())
+        return record.levelno > logging.INFO and error != "RuleException"
 
     def stop(self) -> None:
         self.stopped.set()
-        if self.thread.is_alive():
-            self.thread.join(timeout=2)
-        self._draw(end="\n")
-        for line in self.failed:
+        self.thread.join(timeout=2)
+        self._draw("\n")
+        for line in [*self.failed, *[f"snakemake: {INTERRUPTED}"] * interrupted.is_set()]:
             print(line, file=self.stream)
-        if self.interrupted:
-            print(f"snakemake: {INTERRUPTED}", file=self.stream)
 
     def _watch(self) -> None:
-        interval = 1.0 if self.live else 15.0
-        self._draw(end="" if self.live else "\n")
-        while not self.stopped.wait(interval):
-            self._draw(end="" if self.live else "\n")
+        drawn = False
+        while not drawn or not self.stopped.wait(1.0 if self.live else 15.0):
+            self._draw("" if self.live else "\n")
+            drawn = True
 
     def _draw(self, end: str) -> None:
-        done, total = sum(map(self.finished, self.jobs)), len(self.jobs)
+        done, total = sum(map(self.finished, self.jobs.values())), len(self.jobs)
         now = self._status(total - done)
         head, *rest = status.lines(now, self.layout.scale, self.cores)
-        jobs = f", {done}/{total} jobs" if total else ""
-        jobs += f", {len(self.failed)} failed" if self.failed else ""
-        text = f"{head}{jobs}, {forecast.duration(time.monotonic() - self.begun)} gone"
-        rest += self._starting({r.run for r in now.running})
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        gone = forecast.duration(time.monotonic() - self.begun)
+        text = f"{head}, {done}/{total} jobs{failed}, {gone} gone"
+        # Jobs at work that have not told how far they are: runs that import, tables and figures.
+        starting = [_name(job) for job in list(self.at_work.values()) if not self.finished(job)]
+        rest += [name for name in starting if name not in {r.run for r in now.running}]
         if rest:
             text += f" | {rest[0].strip()}" + (f" (+{len(rest) - 1})" if len(rest) > 1 else "")
         if self.live:
-            width = os.get_terminal_size(self.stream.fileno()).columns
-            self.stream.write("\r\033[K" + text[: width - 1] + end)
-        else:
-            self.stream.write(text + end)
+            text = "\r\033[K" + text[: os.get_terminal_size(self.stream.fileno()).columns - 1]
+        self.stream.write(text + end)
         self.stream.flush()
 
     def _status(self, jobs: int) -> status.Status:
         """Runs that end tell how long those that are left will take here and now."""
-        now = status.read(self.runs, self.layout, self.known, self.old, jobs)
-        if now.done == self.done:
-            return now
         there = status.stamps(self.to_come, self.layout)
         ended = [run for run in self.to_come if there.get(run.id) not in (None, self.old.get(run.id))]
-        self.known, self.done = forecast.underway(self.past, ended, self.layout), now.done
+        if len(ended) != self.ended:
+            self.known, self.ended = forecast.underway(self.past, ended, self.layout), len(ended)
         return status.read(self.runs, self.layout, self.known, self.old, jobs)
-
-    def _starting(self, told: set[str]) -> list[str]:
-        """Jobs at work that have not told how far they are: runs that import, tables and figures."""
-        names = [_name(job) for job in list(self.at_work.values()) if not self.finished(job)]
-        return [name for name in names if name not in told]
 
 
 def _name(job: Any) -> str:
@@ -233,29 +210,47 @@ def _name(job: Any) -> str:
 
 def _failure(record: logging.LogRecord) -> str:
     """What the failed job said last, and how to see it alone."""
-    said = ""
-    for path in map(Path, list(record.log or [])):
-        if path.is_file():
-            lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            said = lines[-1] if lines else _silenced(path)
+    said = "without a word"
+    for path in (path for path in map(Path, record.log or []) if path.is_file()):
+        if lines := path.read_text(encoding="utf-8", errors="replace").strip().splitlines():
+            said = lines[-1]
+        elif shutil.disk_usage(path).free < FULL:  # its log is on the disk that is full
+            said = f"there is no room on the disk of {path.parent}: make room; nothing finished is lost"
     if record.rule_name == "check":  # its changes are on the screen already
         return "failed: check"
     command = (record.shellcmd or record.rule_name).split(" > ")[0].strip()
-    return f"failed: {said or 'without a word'}\n        again: {command}"
+    return f"failed: {said}\n        again: {command}"
 
 
-def _silenced(log: Path) -> str:
-    """Why a job that failed could not even say so: its log is on the disk that is full."""
-    if shutil.disk_usage(log).free >= FULL:
-        return ""
-    return f"there is no room on the disk of {log.parent}: make room; nothing finished is lost"
+def _in_one_sentence(workflow: Any, scale: str, record: logging.LogRecord) -> bool:
+    """In the place of Snakemake's words, where a target does not exist or a file cannot be used."""
+    error, said = getattr(record, "exception", None), ""
+    if error == "MissingRuleException":
+        said = unknown_target(workflow, scale)
+    elif error and (found := re.search(r"^\w+Error: \[Errno (\d+)\] (.+?): '(.+)'\s*\Z", record.msg, re.M)):
+        with suppress(OSError):  # one that is no place's fault keeps its traceback
+            said = str(refused(OSError(int(found[1]), found[2], found[3])))
+    record.msg = f"snakemake: {said}" if said else record.msg
+    return True
 
 
-def attach(runs: Sequence[RunSpec], layout: Layout, cores: int, rules: Collection[str]) -> Display:
-    """Listen to Snakemake's log from now on; the display draws once it is started."""
-    display = Display(runs, layout, cores)
-    logger = logging.getLogger("snakemake.logging")
-    speak_plainly(sys.stderr, *(getattr(handler, "stream", None) for handler in logger.handlers))
-    logger.addFilter(display)
-    logger.addFilter(OneSentence(rules, layout.scale))
-    return display
+def listen(workflow: Any, scale: str) -> None:
+    """To errors, from now on, whatever the command is."""
+    speak_plainly(sys.stdout, sys.stderr, *(getattr(handler, "stream", None) for handler in LOGGER.handlers))
+    _hand(workflow, lambda: partial(_in_one_sentence, workflow, scale))
+
+
+def begin(workflow: Any, runs: Sequence[RunSpec], layout: Layout) -> None:
+    _hand(workflow, lambda: Display(workflow.dag, runs, layout, workflow.cores or 1).hear)
+
+
+def _hand(workflow: Any, ear: Callable[[], Callable[[logging.LogRecord], bool]]) -> None:
+    """To the plugin; where the command names another logger, nobody draws."""
+    for handler in workflow.logger_manager.get_log_handlers():
+        if hasattr(handler, "ears"):
+            handler.ears.append(ear())
+
+
+def end() -> None:
+    """An event as well: those of the last jobs may still be on their way."""
+    LOGGER.info("The display ends.", extra={"ends": True})

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from harness.base.errors import HarnessError
-from harness.base.files import at_work, refused
+from harness.base.files import at_work
 from harness.base.layout import Layout
 from harness.runs.record import read_record, refuse_broken
 from harness.runs.stale import why_stale
@@ -25,15 +25,11 @@ def tidy(specs: Sequence[RunSpec], layout: Layout) -> None:
 
     Broken ones are named and renamed; Snakemake finds them missing and runs them again.
     """
-    try:
-        told = refuse_broken([layout.run_folder(spec.id) for spec in specs])
-        for spec in specs:
-            set_aside(spec, layout)
-            bring_back(spec, layout)
-    except OSError as error:
-        raise refused(error) from None
-    for line in told:
+    for line in refuse_broken([layout.run_folder(spec.id) for spec in specs]):
         print(f"refused: {line}", file=sys.stderr)
+    for spec in specs:
+        set_aside(spec, layout)
+        bring_back(spec, layout)
 
 
 def set_aside(spec: RunSpec, layout: Layout) -> None:
