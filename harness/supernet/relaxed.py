@@ -123,7 +123,7 @@ def darts_genotype(weights: CellWeights, ops: Sequence[str] = DARTS_OPS) -> str:
 
 
 def nb1shot1_architecture(weights: BlockWeights, number: int) -> str:
-    """Each block's heaviest operation, and the heaviest parents, as many as the space has; of equals the first."""
+    """Each block's heaviest operation and its heaviest parents, as many as the space has; of equals the first."""
     weights, wanted = checked_blocks(weights, number), nb1shot1.PARENTS[number]
     fixed = [torch.ones(v) for v in range(1, len(wanted) - len(weights.inputs))]
     parents = []
