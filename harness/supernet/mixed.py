@@ -22,7 +22,14 @@ from harness.spaces.graph_hash import OPS as BLOCK_OPS
 from harness.spaces.nb201 import EDGES
 from harness.supernet import darts_net, nb1shot1_net, nb201_net
 from harness.supernet.nb201_net import POOL, SKIP
-from harness.supernet.relaxed import DARTS_OPS, BlockWeights, CellWeights, checked, checked_blocks
+from harness.supernet.relaxed import (
+    DARTS_OPS,
+    BlockWeights,
+    CellWeights,
+    checked,
+    checked_blocks,
+    checked_cells,
+)
 from harness.supernet.side_by_side import convolved, norm_of_all, normed, total
 
 CONV_OPS = (2, 3)  # NAS-Bench-201's: 1x1 and 3x3
@@ -75,14 +82,13 @@ class Darts(nn.Module):
             raise HarnessError(
                 f"operations of a mixed DARTS network: {list(ops)}: name one or more, once each"
             )
+        edge = network.body[0].edges["0-2"]
+        if missing := [op for op in ops if op != "none" and op not in edge]:
+            raise HarnessError(f"mixed DARTS network: its network has no {', '.join(missing)}: name others")
         self.network, self.ops = network, tuple(ops)
 
     def forward(self, x: Tensor, weights: CellWeights) -> Tensor:
-        rows = 14, len(self.ops)
-        normal, reduce = (
-            checked(own, rows, f"DARTS' {kind} cell")
-            for own, kind in zip(weights, CellWeights._fields, strict=True)
-        )
+        normal, reduce = checked_cells(weights, self.ops)
         before = last = self.network.stem(x)
         for cell in self.network.body:
             own = reduce if cell.reduction else normal

@@ -111,8 +111,8 @@ def darts_genotype(weights: CellWeights, ops: Sequence[str] = DARTS_OPS) -> str:
     """Each node's two edges with the heaviest operations, `none` left out; of equals the first."""
     kept = [column for column, op in enumerate(ops) if op != "none"]
     cells = []
-    for own, kind in zip(weights, CellWeights._fields, strict=True):
-        rows, first = _numbers(checked(own, (14, len(ops)), f"DARTS' {kind} cell"))[:, kept], 0
+    for own in checked_cells(weights, ops):
+        rows, first = _numbers(own)[:, kept], 0
         cell: list[darts.Edge] = []
         for node in (2, 3, 4, 5):
             here, first = rows[first : first + node], first + node
@@ -123,7 +123,7 @@ def darts_genotype(weights: CellWeights, ops: Sequence[str] = DARTS_OPS) -> str:
 
 
 def nb1shot1_architecture(weights: BlockWeights, number: int) -> str:
-    """Each block's heaviest operation and its heaviest parents, as many as the space has; of equals the first."""
+    """Each block's heaviest operation and its heaviest parents, as many as it has; of equals the first."""
     weights, wanted = checked_blocks(weights, number), nb1shot1.PARENTS[number]
     fixed = [torch.ones(v) for v in range(1, len(wanted) - len(weights.inputs))]
     parents = []
@@ -207,6 +207,19 @@ def checked(weights: Tensor, shape: tuple[int, ...], where: str) -> Tensor:
     if not weights.dtype.is_floating_point:
         raise HarnessError(f"mixed network, weights of {where}: {weights.dtype} given, give floating point")
     return _finite(weights, f"mixed network, weights of {where}")
+
+
+def checked_cells(weights: CellWeights, ops: Sequence[str]) -> CellWeights:
+    """`checked` for both kinds of DARTS' cells."""
+    if not isinstance(weights, CellWeights):
+        given = type(weights).__name__
+        raise HarnessError(f"mixed network, weights of DARTS: {given} given, give CellWeights")
+    return CellWeights(
+        *(
+            checked(own, (14, len(ops)), f"DARTS' {kind} cell")
+            for own, kind in zip(weights, CellWeights._fields, strict=True)
+        )
+    )
 
 
 def checked_blocks(weights: BlockWeights, number: int) -> BlockWeights:

@@ -51,7 +51,7 @@ def normed(
     made = functional.batch_norm(x, mean, variance, gain, shift, _of_batch(first), first.momentum, first.eps)
     if moved:
         if biases is not None:
-            mean += biases.detach()
+            mean = mean + biases.detach()  # not in place: the norm's backward pass wants what it got
         widths = [norm.num_features for norm in norms]
         for norm, own_mean, own_variance in zip(
             norms, mean.split(widths), variance.split(widths), strict=True
