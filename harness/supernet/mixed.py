@@ -11,13 +11,14 @@ one convolution with one norm, a weight as the norm's scale. Sums are the plain 
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import reduce
 
 from torch import Tensor, nn
 from torch.nn import functional
 
 from harness.base.errors import HarnessError
 from harness.spaces.common import unknown
-from harness.spaces.darts_net import Beside
+from harness.spaces.darts_net import Beside, FactorizedReduce
 from harness.spaces.graph_hash import OPS as BLOCK_OPS
 from harness.spaces.nb201 import EDGES
 from harness.supernet import darts_net, nb1shot1_net, nb201_net
@@ -29,6 +30,8 @@ from harness.supernet.relaxed import (
     checked,
     checked_blocks,
     checked_cells,
+    nb201_shape,
+    over,
 )
 from harness.supernet.side_by_side import convolved, norm_of_all, normed, total
 
@@ -44,7 +47,7 @@ class NB201(nn.Module):
         self.network = network
 
     def forward(self, x: Tensor, weights: Tensor) -> Tensor:
-        weights = checked(weights, (len(EDGES), 5), "NAS-Bench-201")
+        weights = checked(weights, nb201_shape(), "NAS-Bench-201").to(x.dtype)
         x = self.network.stem(x)
         for part in self.network.body:
             x = _nb201_cell(part, x, weights) if isinstance(part, nb201_net.SuperCell) else part(x)
@@ -78,9 +81,9 @@ class Darts(nn.Module):
         for op in ops:
             if op not in DARTS_OPS:
                 raise unknown("DARTS operation", op, DARTS_OPS)
-        if not ops or len(set(ops)) != len(ops):
+        if set(ops) <= {"none"} or len(set(ops)) != len(ops):
             raise HarnessError(
-                f"operations of a mixed DARTS network: {list(ops)}: name one or more, once each"
+                f"operations of a mixed DARTS network: {list(ops)}: name one or more beside none, once each"
             )
         edge = network.body[0].edges["0-2"]
         if missing := [op for op in ops if op != "none" and op not in edge]:
@@ -88,10 +91,10 @@ class Darts(nn.Module):
         self.network, self.ops = network, tuple(ops)
 
     def forward(self, x: Tensor, weights: CellWeights) -> Tensor:
-        normal, reduce = checked_cells(weights, self.ops)
+        normal, reducing = over(checked_cells(weights, self.ops), lambda part: part.to(x.dtype))
         before = last = self.network.stem(x)
         for cell in self.network.body:
-            own = reduce if cell.reduction else normal
+            own = reducing if cell.reduction else normal
             before, last = last, self._cell(cell, cell.before(before), cell.last(last), own)
         return self.network.head(last)
 
@@ -101,37 +104,41 @@ class Darts(nn.Module):
         for source in range(5):
             if source > 1:
                 nodes.append(total(terms[source]))
-            targets = range(max(2, source + 1), 6)
+            x, targets = nodes[source], range(max(2, source + 1), 6)
+            positive = functional.relu(x)
             for column, op in enumerate(self.ops):
                 if op == "none":
                     continue
                 edges = [f"{source}-{target}" for target in targets]
                 own = weights[[rows[edge] for edge in edges], column]
-                found = _candidates(op, [cell.edges[edge][op] for edge in edges], nodes[source], own)
+                parts = [cell.edges[edge][op] for edge in edges]
+                found = _convolved(parts, positive, own) if "conv" in op else _others(parts, x, own)
                 for target, term in zip(targets, found, strict=True):
                     terms[target].append(term)
         return Beside.apply(*nodes[2:], total(terms[5]))
 
 
-def _candidates(op: str, parts: list[nn.Module], x: Tensor, weights: Tensor) -> list:
-    """What one operation makes of a node, for each edge that leaves it."""
-    if "pool" in op and isinstance(parts[0], nn.Sequential):
+def _convolved(parts: list[nn.Sequential], positive: Tensor, weights: Tensor) -> list:
+    """What one convolution makes of a node behind its ReLU, for each edge that leaves it."""
+    found = []
+    for part, weight in zip(parts, weights, strict=True):
+        *inner, norm = part[1:]  # without its ReLU
+        made = reduce(lambda made, module: module(made), inner, positive)
+        found.append((None, normed(made, [norm], weight[None])))
+    return found
+
+
+def _others(parts: list[nn.Module], x: Tensor, weights: Tensor) -> list:
+    """What a pool or skip makes of a node; a pool is the same for all edges."""
+    if isinstance(parts[0], nn.Sequential):
         pooled, norms = parts[0][0](x), [part[1] for part in parts]
         shared = norm_of_all(pooled, norms)
         maps = [norm(pooled) for norm in norms] if shared is None else [shared] * len(norms)
-        return list(zip(weights, maps, strict=True))
-    if "pool" in op:
-        return [(weight, pooled) for pooled in [parts[0](x)] for weight in weights]
-    if "conv" not in op:
-        return [(weight, part(x)) for weight, part in zip(weights, parts, strict=True)]
-    positive, found = functional.relu(x), []
-    for part, weight in zip(parts, weights, strict=True):
-        *inner, norm = part[1:]  # without its ReLU
-        made = positive
-        for module in inner:
-            made = module(made)
-        found.append((None, normed(made, [norm], weight[None])))
-    return found
+    elif isinstance(parts[0], FactorizedReduce):
+        maps = [part(x) for part in parts]
+    else:
+        maps = [parts[0](x)] * len(parts)
+    return list(zip(weights, maps, strict=True))
 
 
 def only(network: darts_net.SuperNetwork, ops: Sequence[str]) -> darts_net.SuperNetwork:
@@ -152,7 +159,7 @@ class NB1Shot1(nn.Module):
 
     def forward(self, x: Tensor, weights: BlockWeights) -> Tensor:
         network = self.network
-        weights = checked_blocks(weights, network.number)
+        weights = over(checked_blocks(weights, network.number), lambda part: part.to(x.dtype))
         x, there = network.stem(x), (0,)
         for part in network.body:
             if isinstance(part, nb1shot1_net.SuperCell):

@@ -116,7 +116,7 @@ def test_weights_of_one_architecture_give_its_path(name: str, training: bool) ->
     """Logits, and gradients of the weights that are on it; those of all others are zero, not none."""
     case = made(name)
     case.network.train(training)
-    for arch in drawn(case, 3):
+    for arch in drawn(case, 2):
         found = []
         for net, chosen in (
             (case.network, whole(case.choice(arch), case.network.cells)),
@@ -224,6 +224,18 @@ def test_what_nodes_share_is_computed_once(name: str, kind: type[nn.Module], tim
     assert len(ran) == times
 
 
+@pytest.mark.parametrize("name", ["nb201, the thesis", "nb1shot1-1", "darts"])
+def test_parameters_may_be_more_precise_than_the_network(name: str) -> None:
+    case, found = made(name), []
+    for dtype in (torch.float64, torch.float32):
+        case.network.to(dtype)
+        given = parameters(case)
+        loss_of(case.mixed(images().to(dtype), over(given, softmax))).backward()
+        found.append([leaf.grad for leaf in leaves(given)])
+    torch.testing.assert_close(*found, rtol=1e-2, atol=1e-4)
+    assert all(slope.dtype == torch.float64 for slope in found[1])
+
+
 def test_weights_of_another_shape_or_kind_are_refused() -> None:
     case = made("nb201, benchmark")
     for weights, message in (
@@ -246,8 +258,8 @@ def test_weights_of_cells_and_blocks_are_refused_by_name() -> None:
         case.mixed(images(), good)
     with pytest.raises(HarnessError, match="unknown DARTS operation 'sep_conv_7x7'"):
         mixed.Darts(case.network, ["sep_conv_7x7"])
-    with pytest.raises(HarnessError, match="name one or more, once each"):
-        mixed.Darts(case.network, ["none", "none"])
+    with pytest.raises(HarnessError, match="name one or more beside none, once each"):
+        mixed.Darts(case.network, ["none"])
     with pytest.raises(HarnessError, match="its network has no max_pool_3x3, avg_pool"):
         mixed.Darts(mixed.only(case.network, relaxed.S2))
     case = made("nb1shot1-1")
