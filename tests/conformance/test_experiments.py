@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import tiny
 import torch
-
 from conformance.experiments import Killed, blocks, cases, checkpoints, every_case, make, modules, noted
+
 from harness.base.errors import HarnessError
 from harness.data import source
 from harness.runs.fetch import TRUTHS
@@ -68,7 +68,7 @@ def test_a_new_experiment_is_found_and_asked_for_its_tiny_run(tmp_path):
 
 @CASES
 def test_one_seed_is_one_record(case, first, tmp_path):
-    """However many checkpoints it writes on its way, of which two at least are needed to be killed between."""
+    """However many checkpoints it writes; of what writes any, two at least."""
     another_process(2)
     with checkpoints(killing=False) as states:
         assert case.run(tmp_path / "again") == first["left"]
