@@ -54,11 +54,16 @@ def modules(root: Path = ROOT) -> list[str]:
     return found
 
 
+def tiny_runs(paper_name: str, root: Path = ROOT) -> dict[str, Any]:
+    """By module and by name, as they are written."""
+    file = root / TINY.format(paper_name)
+    return read_with_lines(file)[0] if file.is_file() else {}
+
+
 def cases(module: str, root: Path = ROOT) -> list[Case]:
     """The tiny runs of a module; none is a sentence that says what to write."""
     _, name, short = module.split(".")
-    file = root / TINY.format(name)
-    known = read_with_lines(file)[0] if file.is_file() else {}
+    known = tiny_runs(name, root)
     if not known.get(short):
         raise AssertionError(
             f"{module} has no tiny run: write `{short}: {{any-name: {{like: smoke/experiment/method/setting,"

@@ -11,11 +11,22 @@ import numpy as np
 import pytest
 import tiny
 import torch
-from conformance.experiments import Killed, blocks, cases, checkpoints, every_case, make, modules, noted
+from conformance.experiments import (
+    Killed,
+    blocks,
+    cases,
+    checkpoints,
+    every_case,
+    make,
+    modules,
+    noted,
+    tiny_runs,
+)
 
 from harness.base.errors import HarnessError
 from harness.data import source
 from harness.runs.fetch import TRUTHS
+from harness.spec.experiments import paper_names
 
 CASES = pytest.mark.parametrize("case", every_case())
 MOST = 50  # checkpoints of a tiny run
@@ -40,8 +51,9 @@ def first(case, folders, tmp_path) -> dict:
 
 def test_every_experiment_has_a_tiny_run():
     assert len(modules()) >= 20
-    for module in modules():
-        assert cases(module)
+    assert all(cases(module) for module in modules())
+    written = {f"reproduce.{name}.{short}" for name in paper_names() for short in tiny_runs(name)}
+    assert written == set(modules()), "a tiny run of a module that is not there"
     used = {
         run.module for block in blocks() for scale in ("smoke", "cpu", "paper") for run in block.runs(scale)
     }
@@ -141,7 +153,7 @@ def test_at_smoke_it_runs_without_nas_data_or_says_why_not(block, nothing, tmp_p
 
 
 @CASES
-def test_without_needs_it_runs_with_nothing_there(case, nothing, first, tmp_path):
+def test_without_needs_it_runs_with_nothing_there(case, first, nothing, tmp_path):
     """A module of which no smoke run needs anything."""
     runs = [run for block in blocks() for run in block.runs("smoke") if run.module == case.spec.module]
     if runs and not any(run.needs for run in runs):

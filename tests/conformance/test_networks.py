@@ -112,7 +112,10 @@ def test_a_path_gives_finite_numbers_and_gradients_for_what_it_uses(built):
         partly = set() if additional is None else {id(p) for p in additional.parameters()}
         assert len({id(p) for p in live}) == len(live)
         assert used <= {id(p) for p in live} <= used | partly
-        assert all(p.grad.isfinite().all() for p in live if p.grad is not None)
+        given = [p.grad for p in live if p.grad is not None]
+        assert all(grad.isfinite().all() for grad in given)
+        # A shift of batch norm carries on behind `none`, where weights get zeros.
+        assert "nb201" in type(network).__module__ or all(grad.any() for grad in given)
 
 
 def test_a_path_of_the_wrong_length_is_refused_in_one_sentence(built):
@@ -120,7 +123,7 @@ def test_a_path_of_the_wrong_length_is_refused_in_one_sentence(built):
     (path,) = paths(built, 1)
     for wrong in (path[:-1], (*path, path[0])):
         for question in (network.live, lambda one: network(batches(1)[0][0], one)):
-            with pytest.raises(HarnessError) as refused:
+            with pytest.raises(HarnessError, match="cells names|layers") as refused:
                 question(wrong)
             assert "\n" not in str(refused.value)
 

@@ -165,9 +165,3 @@ def test_choices():
         share = 1 / size
         counts = np.bincount(drawn[:, layer], minlength=size) / len(drawn)
         assert len(counts) == size and abs(counts - share).max() < 4 * (share * (1 - share) / 1e4) ** 0.5
-
-
-@pytest.mark.parametrize("path", [((1, 1, 1),), ((1, 1, 1, 1), (1, 1, 1, 1)), ()])
-def test_a_path_of_another_length_is_refused(path):
-    with pytest.raises(HarnessError, match="4 layers"):
-        network()(images(), path)
