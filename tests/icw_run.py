@@ -1,19 +1,18 @@
 """Super-network runs of the icw paper on images of noise, each in well under a second."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from small_runs import SmallRuns, metrics
 
-from harness.base.settings import build
 from harness.runs import ground_truth
 from harness.runs.record import Run
 from harness.spaces.nb201 import SPACE
-from harness.spec.experiments import RunSpec
 from reproduce.icw import candidates, supernet_predictions
 
+__all__ = ["a_run", "done", "made_up", "metrics", "table"]
 TINY = {
     "network": "nb201",
     "sub_space": "only-conv",
@@ -60,23 +59,9 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ground_truth, "truths", truths)
 
 
-def a_run(folder: Path, seed: int = 0, **changed: object) -> tuple[Run, supernet_predictions.Config]:
-    config = {**TINY, **changed}
-    module = "reproduce.icw.supernet_predictions"
-    spec = RunSpec("icw", "supernets", "m", "s", seed, "smoke", config, {"threads": 1}, module)
-    folder.mkdir(parents=True, exist_ok=True)
-    return Run(spec, folder), build(supernet_predictions.Config, config, spec.id)
-
-
-def done(folder: Path, seed: int = 0, **changed: object) -> Run:
-    run, config = a_run(folder, seed, **changed)
-    supernet_predictions.run(run, config)
-    return run
+SMALL = SmallRuns(supernet_predictions, TINY)
+a_run, done = SMALL.begun, SMALL.done
 
 
 def table(run: Run, name: str = "predictions") -> pd.DataFrame:
     return pd.read_csv(run.folder / f"{name}.csv")
-
-
-def metrics(run: Run) -> dict[str, float]:
-    return {m.name: m.value for m in run.metrics}

@@ -1,17 +1,14 @@
 """Table 1's run: all methods in turns on the same steps, and what follows for a training that splits late."""
 
-from pathlib import Path
-
 import icw_run
 import numpy as np
 import pandas as pd
 import pytest
 from icw_run import TINY, table
+from small_runs import SmallRuns
 
 from harness.base.errors import HarnessError
 from harness.base.settings import build
-from harness.runs.record import Run
-from harness.spec.experiments import RunSpec
 from reproduce.icw import supernet_costs
 
 MEASURED = {
@@ -33,14 +30,7 @@ def noise(monkeypatch: pytest.MonkeyPatch) -> None:
     icw_run.made_up(monkeypatch)
 
 
-def done(folder: Path, **changed: object) -> Run:
-    config = {**TINY, **MEASURED, **changed}
-    module = "reproduce.icw.supernet_costs"
-    spec = RunSpec("icw", "costs", "m", "s", 0, "smoke", config, {"threads": 1}, module)
-    folder.mkdir(parents=True, exist_ok=True)
-    run = Run(spec, folder)
-    supernet_costs.run(run, build(supernet_costs.Config, config, spec.id))
-    return run
+done = SmallRuns(supernet_costs, {**TINY, **MEASURED}).done
 
 
 def fake_clock(monkeypatch: pytest.MonkeyPatch, cost: dict[str, float]) -> list[tuple[str, int]]:

@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from small_runs import SmallRuns
 
 from harness.base.errors import HarnessError
 from harness.base.settings import build
-from harness.runs import checkpoint as checkpoints
-from harness.runs.record import Run
-from harness.spec.experiments import RunSpec, paper
+from harness.spec.experiments import paper
 from harness.training.batches import Batches
 from reproduce.icw import image_sets, small_sequential, standalone
 
@@ -45,12 +44,8 @@ def made_up(monkeypatch) -> None:
     monkeypatch.setattr(image_sets, "load", lambda name, part: SimpleNamespace(x=x, y=y, card=card))
 
 
-def a_run(folder: Path, seed: int = 1, **changed: object) -> tuple[Run, standalone.Config]:
-    config = {**TINY, **changed}
-    names = ("icw", "standalone", "training", "sequential")
-    spec = RunSpec(*names, seed, "smoke", config, {"threads": 1}, "reproduce.icw.standalone")
-    folder.mkdir(parents=True, exist_ok=True)
-    return Run(spec, folder), build(standalone.Config, config, spec.id)
+SMALL = SmallRuns(standalone, TINY, seed=1)
+a_run = SMALL.begun
 
 
 def done(folder: Path, seed: int = 1, **changed: object) -> pd.DataFrame:
@@ -88,59 +83,6 @@ def test_the_truth_says_what_it_is(tmp_path):
     standalone.run(another, config)
     assert another.truths == run.truths  # one truth, whatever the seed: a caption names it once
     assert {m.name: m.value for m in run.metrics} == {"architectures": 3, "held_images": 50}
-
-
-class Killed(Exception):
-    pass
-
-
-@pytest.mark.parametrize("after", [1, 3, 6, 8, 11, 17])
-def test_a_killed_run_ends_with_the_same_numbers(tmp_path, monkeypatch, after):
-    """Six minibatches an architecture; killed within the first, at its end, within others, in the last."""
-    weights = weights_at_the_end(monkeypatch)
-    whole, expected = done(tmp_path / "whole", average_last=2), list(weights)
-    weights.clear()
-    monkeypatch.setattr(checkpoints.Checkpoint, "due", property(lambda self: True))
-    real, steps = standalone.Training.one, []
-
-    def one(self) -> None:
-        steps.append(self.step)
-        if len(steps) > after:
-            raise Killed
-        real(self)
-
-    monkeypatch.setattr(standalone.Training, "one", one)
-    with pytest.raises(Killed):
-        done(tmp_path / "killed", average_last=2)
-    monkeypatch.setattr(standalone.Training, "one", real)
-    torch.manual_seed(5)  # what another process would not have in common
-    counted = count(monkeypatch)
-    pd.testing.assert_frame_equal(done(tmp_path / "killed", average_last=2), whole, check_exact=True)
-    assert len(counted) == 18 - after and len(weights) == len(expected)  # nothing is trained twice
-    assert all(map(torch.equal, weights, expected))
-
-
-def weights_at_the_end(monkeypatch) -> list[torch.Tensor]:
-    """All weights and statistics of every network that is tested: accuracies tell little of them."""
-    found, real = [], standalone.tested
-
-    def tested(network, batches) -> tuple[float, float]:
-        found.append(torch.cat([value.double().flatten() for value in network.state_dict().values()]))
-        return real(network, batches)
-
-    monkeypatch.setattr(standalone, "tested", tested)
-    return found
-
-
-def count(monkeypatch) -> list[int]:
-    real, steps = standalone.Training.one, []
-
-    def one(self) -> None:
-        steps.append(self.step)
-        real(self)
-
-    monkeypatch.setattr(standalone.Training, "one", one)
-    return steps
 
 
 def test_trainings_of_a_seed_share_images_and_crops_but_not_weights(tmp_path):

@@ -6,12 +6,11 @@ import icw_run
 import numpy as np
 import pytest
 import torch
-from icw_run import BIAS, PER_COPY, SPLIT, a_run, done, metrics, table
+from icw_run import BIAS, PER_COPY, SPLIT, a_run, done, table
 
 from harness.base.errors import HarnessError
-from harness.runs import checkpoint as checkpoints
 from harness.supernet.sampling import whole
-from reproduce.icw import candidates, supernet_predictions, supernets
+from reproduce.icw import candidates, supernets
 
 KINDS = {"none": {}, "bias": BIAS, "split": SPLIT, "per copy": PER_COPY, "resting": {"zero_grad": False}}
 
@@ -124,54 +123,6 @@ def test_weights_that_were_not_drawn_move_on_only_under_zero_gradients(tmp_path,
     before = resting.detach().clone()
     trainer.one()
     assert torch.equal(resting, before) is not moves
-
-
-@pytest.mark.parametrize("unit", ["step of training", "scored architecture"])
-@pytest.mark.parametrize("after", [1, 3, 4])
-@pytest.mark.parametrize("kind", list(KINDS))
-def test_a_killed_run_goes_on_to_the_same_tables(tmp_path, monkeypatch, wholes, unit, after, kind):
-    after += 2 * (unit == "step of training")  # before, at and behind the split
-    both = {**KINDS[kind], "calibrations": ["adjusted", "reset", "none"]}
-    if kind not in wholes:
-        wholes[kind] = done(tmp_path / "whole", **both)
-    whole_run = wholes[kind]
-    monkeypatch.setattr(checkpoints.Checkpoint, "due", property(lambda self: True))
-    run, config = a_run(tmp_path / "killed", **both)
-
-    def kill(step: int, total: int, of: str) -> None:
-        if (step, of) == (after, unit):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "progress", kill)
-    with pytest.raises(KeyboardInterrupt):
-        supernet_predictions.run(run, config)
-    again = done(tmp_path / "killed", **both)
-    first, second = (r.folder / "predictions.csv" for r in (whole_run, again))
-    assert first.read_bytes() == second.read_bytes()
-    assert metrics(again) == metrics(whole_run) and not (again.folder / "checkpoint").exists()
-
-
-def test_what_was_trained_is_not_trained_again(tmp_path, monkeypatch):
-    run, config = a_run(tmp_path, **SPLIT)
-    monkeypatch.setattr(checkpoints.Checkpoint, "due", property(lambda self: True))
-    original = run.progress
-
-    def kill(step: int, total: int, of: str) -> None:
-        original(step, total, of)
-        if (step, of) == (3, "scored architecture"):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "progress", kill)
-    with pytest.raises(KeyboardInterrupt):
-        supernet_predictions.run(run, config)
-    monkeypatch.setattr(supernets.Trainer, "one", None)  # it must not be called
-    scored = []
-    plain = supernet_predictions.Evaluator.one
-    monkeypatch.setattr(
-        supernet_predictions.Evaluator, "one", lambda self, *rest: (scored.append(1), plain(self, *rest))[1]
-    )
-    done(tmp_path, **SPLIT)
-    assert len(scored) == 5 - 2  # the third was scored and not kept
 
 
 def test_a_super_network_that_diverges_is_one_sentence(tmp_path):

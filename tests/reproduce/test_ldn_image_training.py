@@ -1,18 +1,13 @@
 """The training of image runs: objective, selection, early stopping, resumption after a kill, divergence."""
 
 import math
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
-from image_run import a_run, config_of, done, metrics, same, table
+from image_run import a_run, config_of, done, metrics, table
 
 from harness.base.errors import HarnessError
-from harness.base.files import ROOT
-from harness.runs.checkpoint import Checkpoint
 from reproduce.ldn import image_training, images, posterior
 from reproduce.ldn.image_data import image_parts
 
@@ -61,13 +56,6 @@ def test_early_stopping_counts_epochs_without_a_better_elbo(tmp_path: Path, monk
     assert metrics(run)["epochs"] == 5 and metrics(run)["best_epoch"] == 1  # 3 epochs without a better one
 
 
-def test_other_seeds_differ_and_the_same_seed_does_not(tmp_path: Path) -> None:
-    seeds = {"a": 0, "b": 0, "c": 1}
-    first, again, other = (done(tmp_path / name, seed=seed, max_epochs=1) for name, seed in seeds.items())
-    same(first, again)
-    assert table(first, "depths")["q"].tolist() != table(other, "depths")["q"].tolist()
-
-
 def test_every_epoch_has_an_order_of_its_own_and_sees_every_image_once(tmp_path: Path) -> None:
     seen: list[torch.Tensor] = []
     original = image_training.objective
@@ -77,60 +65,6 @@ def test_every_epoch_has_an_order_of_its_own_and_sees_every_image_once(tmp_path:
     first, second = torch.cat(seen[:6]), torch.cat(seen[6:])
     assert len(first) == len(second) == 360 and not torch.equal(first, second)
     torch.testing.assert_close(first.flatten(1).sum(1).sort()[0], second.flatten(1).sum(1).sort()[0])
-
-
-KILLED = """
-import sys
-sys.path[:0] = [{root!r}, {tests!r}]
-from pathlib import Path
-from reproduce.ldn import image_training
-keep = image_training._keep
-def slow(*words):
-    keep(*words)
-    print("kept", flush=True)
-image_training._keep = slow
-from image_run import done
-done(Path({folder!r}), max_epochs=400)
-"""
-
-
-def test_a_killed_run_continues_and_ends_bit_identical(tmp_path: Path) -> None:
-    code = KILLED.format(root=str(ROOT), tests=str(ROOT / "tests"), folder=str(tmp_path / "killed"))
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    for _ in range(2):
-        assert process.stdout.readline() == "kept\n"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
-    state = Checkpoint(a_run(tmp_path / "killed", max_epochs=400)).load()
-    reached = state["progress"]["epoch"]
-    assert 2 <= reached < 400
-    # The same config up to its length, on which nothing that is drawn depends: the key is adapted.
-    wanted = a_run(tmp_path / "killed", max_epochs=reached + 2)
-    Checkpoint(wanted).save(state)
-    epochs = []
-    original = image_training._epoch
-
-    def counted(*words):
-        epochs.append(words[-1].epoch)
-        return original(*words)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(image_training, "_epoch", counted)
-        images.run(wanted, config_of(wanted))
-    assert epochs == [reached, reached + 1]  # it went on, it did not begin anew
-    same(wanted, done(tmp_path / "straight", max_epochs=reached + 2))
-
-
-def test_a_checkpoint_of_another_config_is_not_continued(tmp_path: Path) -> None:
-    run = a_run(tmp_path, max_epochs=2, lr=0.1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(images, "leave_results", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            images.run(run, config_of(run))
-    assert (tmp_path / "checkpoint").exists()
-    other = done(tmp_path, max_epochs=2, lr=0.05)
-    assert table(other, "history")["lr"].tolist() == [0.05, 0.05]
 
 
 @pytest.mark.parametrize("kind", ["ldn", "ddn"])

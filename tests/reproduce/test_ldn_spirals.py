@@ -2,11 +2,6 @@
 
 import base64
 import dataclasses
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +9,10 @@ import pandas as pd
 import pytest
 import torch
 
-from harness.base.files import ROOT
 from harness.base.layout import Layout
 from harness.base.settings import build
 from harness.data.spirals import Points
 from harness.make import make
-from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run, write_record
 from harness.spec import artefacts
 from harness.spec.experiments import RunSpec, find_run, paper
@@ -151,35 +144,6 @@ def test_results_do_not_depend_on_the_other_networks_of_the_run(tmp_path: Path) 
     assert mine["mean_probability"].to_numpy() == pytest.approx(
         alone["mean_probability"].to_numpy(), abs=1e-3
     )
-
-
-def test_a_run_killed_without_warning_continues_and_leaves_the_same_bytes(tmp_path: Path) -> None:
-    values = {**spec().config, "epochs": 700, "patience": 700}
-    chosen = dataclasses.replace(spec(), config=values)
-    whole = done(tmp_path / "whole", chosen)
-    program = (
-        "import sys; from pathlib import Path; from harness.runs import checkpoint\n"
-        "from harness.spec.experiments import RunSpec; from harness.runs.record import Run\n"
-        "from harness.base.settings import build; from reproduce.ldn import spirals\n"
-        "checkpoint.Checkpoint.__init__.__defaults__ = (0.05,)\n"
-        f"spec = RunSpec('ldn', 'spirals', 'm', 's', 0, 'smoke', {values!r}, {{'threads': 1}},"
-        " 'reproduce.ldn.spirals')\n"
-        "run = Run(spec, Path(sys.argv[1]))\n"
-        "spirals.run(run, build(spirals.Config, spec.config, spec.id))\n"
-    )
-    folder = tmp_path / "killed"
-    folder.mkdir()
-    process = subprocess.Popen([sys.executable, "-c", program, str(folder)], cwd=ROOT)
-    while process.poll() is None and not (folder / "checkpoint").exists():
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL and not (folder / "models.csv").exists()
-    state = Checkpoint(Run(chosen, folder)).load()
-    assert 0 < state["members"][0]["epochs"] < 700
-    resumed = done(folder, chosen)
-    for name in ("models", "depths", "predictions", "functions"):
-        assert (whole.folder / f"{name}.csv").read_bytes() == (resumed.folder / f"{name}.csv").read_bytes()
-    assert not (folder / "checkpoint").exists()
 
 
 def test_the_published_set_up_is_the_published_one() -> None:

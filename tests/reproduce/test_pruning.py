@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from harness.base.settings import build
 from harness.runs.record import Run
 from harness.spaces import nb201
-from harness.spec.experiments import RunSpec, paper
+from harness.spec.experiments import RunSpec
 from reproduce.icw import pruning
 
 ASKED = {"dataset": "cifar10", "epochs": 200, "split": "test", "trials": "mean", "source": "a-table"}
@@ -73,10 +72,3 @@ def test_a_sample_is_drawn_without_replacement_and_the_same_every_time(bench, tm
     first, second = (table(tmp_path / str(i), sub_space="full", architectures=100)[1] for i in (1, 2))
     assert len(first) == 100 and first["truth"].is_unique and first.equals(second)
     assert first["truth"].is_monotonic_increasing
-
-
-def test_every_configured_run_has_a_config():
-    for scale in ("smoke", "cpu", "paper"):
-        for spec in paper("icw").runs(scale):
-            if spec.module == pruning.__name__:
-                assert build(pruning.Config, spec.config, spec.id).architectures >= 64

@@ -170,14 +170,6 @@ def test_evolution_beats_random_search_on_a_smooth_table():
     assert found["evolution"] > found["random"] + 0.5
 
 
-@pytest.mark.parametrize("name", SEARCHES)
-def test_the_same_stream_gives_the_same_search(name):
-    values = np.random.default_rng(8).normal(size=SIZE)
-    cost = np.random.default_rng(9).uniform(1, 3, SIZE)
-    runs = [SEARCHES[name](values, cost, config(), np.random.default_rng(seed)) for seed in (1, 1, 2)]
-    assert runs[0] == runs[1] != runs[2]
-
-
 def test_the_budget_of_all_image_sets_takes_precedence():
     assert config().seconds == 100.0
     assert config(budget_everywhere=20_000.0).seconds == 20_000.0

@@ -1,19 +1,16 @@
 """A one-shot run from end to end on made-up images: its tables, its going on, what it refuses."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
+from small_runs import SmallRuns, metrics, table
 
 from harness.base.errors import HarnessError
-from harness.base.settings import build
 from harness.runs import checkpoint, ground_truth
 from harness.runs.record import Run
 from harness.spaces.nb201 import SPACE, from_digits
-from harness.spec.experiments import RunSpec
 from reproduce.sotl import one_shot, scoring, supernets
 
 TINY = {
@@ -40,7 +37,6 @@ TINY = {
     "val_at_once": 6,
     "whole_every": 4,
 }
-TABLES = ("training", "minibatch", "whole", "groups", "architectures")
 
 
 @pytest.fixture(autouse=True)
@@ -64,27 +60,8 @@ def known_of(unknown: set[str]):
     return truths
 
 
-def a_run(folder: Path, seed: int = 0, **changed: object) -> tuple[Run, one_shot.Config]:
-    config = {**TINY, **changed}
-    spec = RunSpec(
-        "sotl", "one_shot", "m", "s", seed, "smoke", config, {"threads": 1}, "reproduce.sotl.one_shot"
-    )
-    folder.mkdir(parents=True, exist_ok=True)
-    return Run(spec, folder), build(one_shot.Config, config, spec.id)
-
-
-def done(folder: Path, seed: int = 0, **changed: object) -> Run:
-    run, config = a_run(folder, seed, **changed)
-    one_shot.run(run, config)
-    return run
-
-
-def table(run: Run, name: str) -> pd.DataFrame:
-    return pd.read_csv(run.folder / f"{name}.csv")
-
-
-def metrics(run: Run) -> dict[str, float]:
-    return {m.name: m.value for m in run.metrics}
+SMALL = SmallRuns(one_shot, TINY)
+a_run, done = SMALL.begun, SMALL.done
 
 
 def test_tables_have_a_row_per_way_step_and_architecture(tmp_path):
@@ -122,51 +99,6 @@ def test_every_super_network_validates_in_an_order_of_its_own(tmp_path):
     parts = [one_shot.image_parts(*a_run(tmp_path, seed=seed))[1] for seed in (0, 0, 1)]
     assert np.array_equal(parts[0].x, parts[1].x) and not np.array_equal(parts[0].x, parts[2].x)
     assert sorted(parts[0].y.tolist()) == sorted(parts[2].y.tolist())
-
-
-@pytest.mark.parametrize("when", ["step of training", "fine-tuned architecture"])
-@pytest.mark.parametrize("after", [1, 3, 4])
-@pytest.mark.parametrize("kind", [{}, {"inner_steps": 2, "proximal": 1.0}])
-def test_a_killed_run_goes_on_to_the_same_tables(tmp_path, monkeypatch, wholes, when, after, kind):
-    if str(kind) not in wholes:
-        wholes[str(kind)] = done(tmp_path / "whole", **kind)
-    whole = wholes[str(kind)]
-    monkeypatch.setattr(checkpoint.Checkpoint, "due", property(lambda self: True))
-    run, config = a_run(tmp_path / "killed", **kind)
-
-    def kill(step: int, total: int, unit: str) -> None:
-        if (step, unit) == (after, when):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "progress", kill)
-    with pytest.raises(KeyboardInterrupt):
-        one_shot.run(run, config)
-    again = done(tmp_path / "killed", **kind)
-    for file in (f"{name}.csv" for name in TABLES):
-        assert (again.folder / file).read_bytes() == (whole.folder / file).read_bytes(), file
-    assert metrics(again) == metrics(whole)
-    assert not (again.folder / "checkpoint").exists()
-
-
-def test_what_was_done_is_not_done_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint.Checkpoint, "due", property(lambda self: True))
-    run, config = a_run(tmp_path)
-    stop = {"at": 7}
-    original, calls = scoring.fine_tune, []
-
-    def counted(*args, **words):
-        calls.append(1)
-        if len(calls) == stop["at"]:
-            raise KeyboardInterrupt
-        return original(*args, **words)
-
-    monkeypatch.setattr(scoring, "fine_tune", counted)
-    with pytest.raises(KeyboardInterrupt):
-        one_shot.run(run, config)
-    stop["at"] = 0
-    monkeypatch.setattr(supernets, "descend", None)  # the training is over: it must not be called
-    done(tmp_path)
-    assert len(calls) == 7 + (10 - 6)
 
 
 def test_every_super_network_ranks_the_same_architectures(tmp_path):

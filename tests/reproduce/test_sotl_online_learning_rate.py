@@ -11,16 +11,15 @@ import torch
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from plain_perceptron import loss
+from small_runs import SmallRuns
 
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.settings import build
 from harness.data import Images
 from harness.make.make import _drawing
-from harness.runs.checkpoint import Checkpoint
-from harness.runs.record import Run
 from harness.spec import artefacts
-from harness.spec.experiments import RunSpec, paper
+from harness.spec.experiments import paper
 from harness.training.unrolled import sgd, unrolled
 from reproduce.sotl import online_learning_rate
 from reproduce.sotl.online_learning_rate import Config, Counts, Training, images, updated
@@ -45,11 +44,8 @@ def made(monkeypatch, one_thread):
     monkeypatch.setattr(online_learning_rate, "load", load)
 
 
-def a_run(folder: Path, seed: int = 0, **changed: object) -> tuple[Run, Config]:
-    given = {**TINY, **changed}
-    folder.mkdir(parents=True, exist_ok=True)
-    spec = RunSpec("sotl", "online_mlp", "m", "s", seed, "smoke", given, {}, online_learning_rate.__name__)
-    return Run(spec, folder), build(Config, given, spec.id)
+SMALL = SmallRuns(online_learning_rate, TINY)
+a_run = SMALL.begun
 
 
 def a_training(folder: Path, **changed: object) -> Training:
@@ -192,26 +188,6 @@ def test_held_out_batches_follow_one_another_and_share_nothing_with_training(tmp
         assert torch.equal(batch[0], x) and torch.equal(batch[1], y)
     apart = {image.tobytes() for image in held.x} & {image.tobytes() for image in training.pieces.train.x}
     assert len(held) == 20 and not apart
-
-
-@pytest.mark.parametrize("more", [{"goal": "held-out"}, SMALL_VGG], ids=["perceptron", "vgg"])
-def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path, monkeypatch, more):
-    whole = done(tmp_path / "whole", **more)[0]
-    monkeypatch.setattr(Checkpoint, "due", property(lambda self: True))
-    run, config = a_run(tmp_path / "killed", **more)
-    epoch, ended = Training.epoch, []
-
-    def dies(training: Training) -> None:
-        if len(ended) == 2:
-            raise KeyboardInterrupt
-        epoch(training)
-        ended.append(1)
-
-    monkeypatch.setattr(Training, "epoch", dies)
-    with pytest.raises(KeyboardInterrupt):
-        online_learning_rate.run(run, config)
-    monkeypatch.setattr(Training, "epoch", epoch)
-    pd.testing.assert_frame_equal(done(tmp_path / "killed", **more)[0], whole, check_exact=True)
 
 
 def test_a_loss_that_is_lost_stops_nothing(tmp_path):

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from small_runs import SmallRuns, metrics
 
-from harness.base.settings import build
 from harness.runs import checkpoint as checkpoints
 from harness.runs.record import Run
-from harness.spec.experiments import RunSpec
 from harness.training.batches import Batches, Pixels
 from reproduce.sotl import one_shot, retraining
 
@@ -55,27 +54,13 @@ def made_up() -> Iterator[None]:
         yield
 
 
-def a_run(folder: Path, **changed: object) -> tuple[Run, retraining.Config]:
-    config = {**TINY, **changed}
-    module = "reproduce.sotl.retraining"
-    spec = RunSpec("sotl", "retraining", "m", "s", 0, "smoke", config, {"threads": 1}, module)
-    folder.mkdir(parents=True, exist_ok=True)
-    return Run(spec, folder), build(retraining.Config, config, spec.id)
-
-
-def done(folder: Path, **changed: object) -> Run:
-    run, config = a_run(folder, **changed)
-    retraining.run(run, config)
-    return run
+SMALL = SmallRuns(retraining, TINY)
+a_run, done = SMALL.begun, SMALL.done
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return done(tmp_path_factory.mktemp("whole"))
-
-
-def metrics(run: Run) -> dict[str, float]:
-    return {m.name: m.value for m in run.metrics}
 
 
 def test_each_score_chooses_its_best_and_errors_are_percent(tmp_path, whole):
@@ -89,26 +74,6 @@ def test_each_score_chooses_its_best_and_errors_are_percent(tmp_path, whole):
     assert chosen["sotl"] == archs[int(np.argmin(sums))]
     assert chosen["valacc"] == archs[int(np.argmax(accuracies))]
     assert all(0 <= metrics(whole)[f"error_{score}"] <= 100 for score in ("sotl", "valacc"))
-
-
-@pytest.mark.parametrize(
-    ("unit", "after"), [("step of training", 1), ("fine-tuned architecture", 2), ("epoch of retraining", 1)]
-)
-def test_a_killed_run_goes_on_to_the_same_errors(tmp_path, monkeypatch, whole, unit, after):
-    monkeypatch.setattr(checkpoints.Checkpoint, "due", property(lambda self: True))
-    run, config = a_run(tmp_path / "killed")
-
-    def kill(step: int, total: int, what: str) -> None:
-        if (what, step) == (unit, after):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "progress", kill)
-    with pytest.raises(KeyboardInterrupt):
-        retraining.run(run, config)
-    again = done(tmp_path / "killed")
-    assert metrics(again) == metrics(whole)
-    assert (again.folder / "chosen.csv").read_bytes() == (whole.folder / "chosen.csv").read_bytes()
-    assert sorted(p.name for p in again.folder.iterdir()) == sorted(p.name for p in whole.folder.iterdir())
 
 
 def trained(tmp_path: Path, **protocol: object) -> retraining.Retraining:

@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from small_runs import SmallRuns, table
 from torch.nn import functional
 
 from harness.base.errors import HarnessError
@@ -16,10 +16,9 @@ from harness.base.settings import build
 from harness.data import Images
 from harness.data.transform import crop_flip
 from harness.runs import ground_truth
-from harness.runs.record import Run
 from harness.spaces import nb201
 from harness.spaces.nb201_net import network
-from harness.spec.experiments import RunSpec, paper
+from harness.spec.experiments import paper
 from reproduce.sotl import scratch_training
 from reproduce.sotl.candidates import Candidates
 from reproduce.sotl.scratch_training import SCORES, Config, images, shrunk, trained
@@ -73,21 +72,8 @@ def made(monkeypatch):
     monkeypatch.setattr(scratch_training, "candidates", candidates)
 
 
-def a_run(folder: Path, **changed: object) -> tuple[Run, Config]:
-    given = {**TINY, **changed}
-    folder.mkdir(parents=True, exist_ok=True)
-    spec = RunSpec("sotl", "scratch_training", "m", "s", 0, "smoke", given, {}, scratch_training.__name__)
-    return Run(spec, folder), build(Config, given, spec.id)
-
-
-def done(folder: Path, **changed: object) -> Run:
-    run, config = a_run(folder, **changed)
-    scratch_training.run(run, config)
-    return run
-
-
-def table(run: Run, name: str) -> pd.DataFrame:
-    return pd.read_csv(run.folder / f"{name}.csv")
+SMALL = SmallRuns(scratch_training, TINY)
+a_run, done = SMALL.begun, SMALL.done
 
 
 def test_a_run_leaves_a_row_per_epoch_and_architecture(tmp_path):
@@ -170,25 +156,6 @@ def test_every_architecture_sees_the_same_minibatches(tmp_path):
     alone = trained(run, ARCHS[2], train, held, config)
     curves = table(done(tmp_path / "all"), "curves")
     np.testing.assert_array_equal(curves[curves["arch"] == 2]["sotl"], [row[0] for row in alone])
-
-
-def test_a_killed_run_goes_on_with_the_next_architecture(tmp_path, monkeypatch):
-    whole = done(tmp_path / "whole")
-    real, calls = scratch_training.trained, []
-
-    def killed(run, arch, *rest):
-        calls.append(arch)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return real(run, arch, *rest)
-
-    monkeypatch.setattr(scratch_training, "trained", killed)
-    with pytest.raises(KeyboardInterrupt):
-        done(tmp_path / "killed")
-    resumed = done(tmp_path / "killed")
-    assert calls == [ARCHS[0], ARCHS[1], ARCHS[2], ARCHS[2]]
-    for name in ("curves", "further", "architectures"):
-        assert (whole.folder / f"{name}.csv").read_bytes() == (resumed.folder / f"{name}.csv").read_bytes()
 
 
 def test_a_lost_loss_marks_its_architecture_and_spares_the_others(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from spaces.counting import outputs, parameters
 from torch import nn
 
 from harness.base.errors import HarnessError
-from harness.spaces import Space, nb101
+from harness.spaces import nb101
 from harness.spaces.graph_hash import NO_VERTEX, OPS, all_fingerprints, fingerprints, prune
 from harness.spaces.nb101 import SPACE, arrays, decode, encode, strings, trained, vertex_channels
 from harness.spaces.nb101_net import Cell, network
@@ -85,13 +85,6 @@ def test_a_matrix_of_another_form_is_refused(matrix, ops, message: str) -> None:
 
 
 # --- sampling -------------------------------------------------------------------------------------
-
-
-def test_the_space_answers_the_whole_protocol() -> None:
-    assert isinstance(SPACE, Space)
-    assert SPACE.params_of([], "cifar10").shape == (0,)
-    with pytest.raises(HarnessError, match="unknown dataset of nb101 'cifar100': did you mean 'cifar10'"):
-        SPACE.params("1:", "cifar100")
 
 
 def test_enumeration_holds_every_cell_once_in_the_form_that_was_trained() -> None:

@@ -12,7 +12,7 @@ from spaces.counting import parameters
 from support import real_data
 
 from harness.base.errors import HarnessError
-from harness.spaces import Space, nb101
+from harness.spaces import nb101
 from harness.spaces.graph_hash import OPS, all_fingerprints, fingerprints, module_hash
 from harness.spaces.nb1shot1 import PARENTS, count, counts, space
 
@@ -196,17 +196,6 @@ def test_enumeration_and_indices_go_round(here) -> None:
     chosen = np.random.default_rng(0).choice(here.size, 200, replace=False)
     assert here.strings(chosen) == [archs[i] for i in chosen]
     assert [here.validate(archs[i]) for i in chosen] == [archs[i] for i in chosen]
-
-
-@every_space
-def test_the_space_answers_the_whole_protocol(here) -> None:
-    assert isinstance(here, Space)
-    arch = some(here, 0)[0]
-    assert here.params_of([arch, arch], "cifar10").tolist() == [here.params(arch, "cifar10")] * 2
-    assert here.params_of([], "cifar10").shape == (0,)
-    for question in (here.params, here.flops, here.build):
-        with pytest.raises(HarnessError, match=f"unknown dataset of {here.name} 'cifar': did you mean"):
-            question(arch, "cifar")
 
 
 @every_space

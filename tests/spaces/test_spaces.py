@@ -8,34 +8,10 @@ import pytest
 from scipy.stats import chisquare
 
 from harness.base.errors import HarnessError
-from harness.spaces import Space, get
+from harness.spaces import get
 from harness.spaces.common import draw, unknown
 
 OURS = ("nb201", "darts", "fairnas")
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_a_space_answers_the_whole_protocol(name: str) -> None:
-    space = get(name)
-    assert isinstance(space, Space)
-    assert space.name == name
-    assert isinstance(space.size, int)
-    arch = space.sample(1, np.random.default_rng(0))[0]
-    dataset = space.datasets[0]
-    many = space.params_of([arch, arch], dataset)
-    assert many.dtype == np.int64
-    assert many.tolist() == [space.params(arch, dataset)] * 2
-    assert space.params_of([], dataset).shape == (0,)
-
-
-@pytest.mark.parametrize("name", OURS)
-def test_an_unknown_dataset_is_refused_by_name(name: str) -> None:
-    space = get(name)
-    arch = space.sample(1, np.random.default_rng(0))[0]
-    near = space.datasets[0][:-1]
-    for question in (space.params, space.flops, space.build):
-        with pytest.raises(HarnessError, match=f"unknown dataset of {name} '{near}': did you mean"):
-            question(arch, near)
 
 
 def test_an_unknown_space_names_the_nearest() -> None:

@@ -95,16 +95,6 @@ def test_gates_are_decayed_but_for_their_biases():
         assert id(parameter) in (plain_ if name.endswith("bias") else decayed)
 
 
-def test_live_weights_hold_all_that_a_path_moves():
-    network = seeded(kind="bias")
-    for path in paths(6, 6):
-        network.zero_grad()
-        network(images(), path).sum().backward()
-        live = {id(p) for p in network.live(path)}
-        assert len(live) == len(network.live(path))
-        assert {id(p) for p in network.parameters() if p.grad is not None} <= live
-
-
 def test_parts_count_every_parameter():
     network = seeded(kind="bias")
     counted = sum(p.numel() for part in network.parts().values() for p in part.parameters())

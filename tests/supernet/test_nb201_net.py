@@ -209,24 +209,6 @@ def test_zeros_that_a_shift_would_move_are_computed():
     assert used("003001", zeros_stay=False) == {2, 5}
 
 
-def test_live_weights_are_those_with_a_gradient():
-    rng = np.random.default_rng(0)
-    for round in range(16):
-        net = SuperNetwork(Skeleton(**SMALL, track=round % 2 == 0))
-        here = tuple(uniform(rng) for _ in range(net.cells))
-        net(images(), here).square().sum().backward()
-        touched = {id(p) for p in net.parameters() if p.grad is not None}
-        assert {id(p) for p in net.live(here)} == touched
-
-
-def test_a_path_of_the_wrong_length_is_refused():
-    net = SuperNetwork(Skeleton(**SMALL))
-    with pytest.raises(HarnessError, match="through 6 cells names 5"):
-        net(images(), ("333333",) * 5)
-    with pytest.raises(HarnessError, match="through 6 cells names 5"):
-        net.live(("333333",) * 5)
-
-
 def test_a_node_never_draws_nothing_but_none():
     rng = np.random.default_rng(0)
     rows = [connected(rng) for _ in range(4000)]

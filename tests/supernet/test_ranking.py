@@ -77,19 +77,6 @@ def test_scores_are_those_of_a_deep_copy_per_architecture():
             assert column[name] == pytest.approx([row[place] for row in theirs], rel=1e-4), name
 
 
-def test_the_order_of_architectures_changes_nothing():
-    net, data = small(), batches()
-    start, (first, second) = Start(net), archs(net, 2)
-
-    def scores(path: tuple) -> torch.Tensor:
-        start.restore()
-        return fine_tune(net, path, data, SETUP)
-
-    before = scores(second)
-    scores(first)
-    assert torch.equal(scores(second), before)
-
-
 def test_restoring_brings_statistics_back_too():
     net = small()
     start, path = Start(net), archs(net, 1)[0]

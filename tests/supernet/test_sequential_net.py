@@ -146,14 +146,6 @@ def test_split_weights_are_kept_apart_by_the_layer_before():
     assert len({tuple(out.flatten().tolist()) for out in outputs}) > 5
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_live_weights_are_those_of_the_path(kind):
-    made = network(kind)
-    made(images(), ((2, 1, 3, 0),)).sum().backward()
-    live = {id(p) for p in made.live(((2, 1, 3, 0),))}
-    assert live == {id(p) for p in made.parameters() if p.grad is not None}
-
-
 def test_a_chain_of_one_layer_has_no_choice_before():
     one = [nn.Identity(), nn.Tanh()]
     made = SuperNetwork(nn.Identity(), [one], nn.Flatten(), [3], Dependence(kind="bias"))
@@ -173,9 +165,3 @@ def test_choices():
         share = 1 / size
         counts = np.bincount(drawn[:, layer], minlength=size) / len(drawn)
         assert len(counts) == size and abs(counts - share).max() < 4 * (share * (1 - share) / 1e4) ** 0.5
-
-
-@pytest.mark.parametrize("path", [((1, 1, 1),), ((1, 1, 1, 1), (1, 1, 1, 1)), ()])
-def test_a_path_of_another_length_is_refused(path):
-    with pytest.raises(HarnessError, match="4 layers"):
-        network()(images(), path)
