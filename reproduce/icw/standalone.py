@@ -15,6 +15,7 @@ from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
 from harness.training.batches import Batches
 from harness.training.optimisers import weight_optimiser
+from harness.training.seeded import seeded
 from harness.training.steps import Steps
 from reproduce.icw import image_sets, small_sequential
 from reproduce.icw.training_setup import Config as Setup
@@ -100,10 +101,12 @@ class Training(Steps):
     ) -> None:
         super().__init__(run, images, config.batch_size, config.epochs, config.weights)
         self.config, self.arch, self.test = config, arch, test
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(run.stream(f"weights of {arch}").integers(2**63)))
-            network = small_sequential.standalone(config.space, arch, classes, config.dropout)
-        self.network = network.to(config.device, memory_format=torch.channels_last)
+        self.network = seeded(
+            run,
+            f"weights of {arch}",
+            lambda: small_sequential.standalone(config.space, arch, classes, config.dropout),
+            config.device,
+        )
         self.optimiser = weight_optimiser(self.network, config.weights)
         self.step = self.right = 0
         self.accuracies: list[tuple[float, ...]] = []  # of training, and as tested, of epochs that count (D9)

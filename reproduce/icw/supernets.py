@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from torch import nn
 from torch.nn import functional
 
@@ -22,6 +21,7 @@ from harness.supernet.sampling import Choices, whole
 from harness.supernet.sub_space import SubSpace
 from harness.training.batches import Batches
 from harness.training.optimisers import touch, touched, weight_optimiser
+from harness.training.seeded import seeded
 from harness.training.steps import Steps
 from reproduce.icw import small_sequential
 from reproduce.icw.pruning import SUB_SPACES
@@ -47,13 +47,13 @@ class Training(Setup):
 
 def build(run: Run, config: Training, classes: int) -> tuple[nn.Module, Choices]:
     """The super-network, its weights drawn from a stream that all methods share, and what draws its paths."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(run.stream("weights").integers(2**63)))
-        network, choices = _of(config, classes)
-    return network.to(config.device, memory_format=torch.channels_last), choices
+    network = seeded(run, "weights", lambda: _network(config, classes), config.device)
+    if config.network == "nb201":
+        return network, SubSpace(SUB_SPACES[config.sub_space])
+    return network, sequential_net.Choices([len(layer) for layer in network.layers])
 
 
-def _of(config: Training, classes: int) -> tuple[nn.Module, Choices]:
+def _network(config: Training, classes: int) -> nn.Module:
     if config.network == "nb201":
         skeleton = Skeleton(
             channels=config.channels,
@@ -62,20 +62,18 @@ def _of(config: Training, classes: int) -> tuple[nn.Module, Choices]:
             skip_linear=config.skip_linear,
             pool_counts_padding=config.pool_counts_padding,
         )
-        network = dependent_nb201_net.SuperNetwork(skeleton, config.dependence)
-        return network, SubSpace(SUB_SPACES[config.sub_space])
+        return dependent_nb201_net.SuperNetwork(skeleton, config.dependence)
     if config.space is None:
         raise HarnessError("a sequential super-network needs the block 'space': write it in experiments.yaml")
     space = config.space
     layers = small_sequential.layers(space)
-    network = sequential_net.SuperNetwork(
+    return sequential_net.SuperNetwork(
         small_sequential.stem(space),
         layers,
         small_sequential.head(space, classes, config.dropout),
         small_sequential.channels(space),
         config.dependence,
     )
-    return network, sequential_net.Choices([len(layer) for layer in layers])
 
 
 class Trainer(Steps):

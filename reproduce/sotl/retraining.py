@@ -13,6 +13,7 @@ from harness.runs.record import Run
 from harness.spaces.darts_net import network as stand_alone
 from harness.training.batches import Batches, Pixels
 from harness.training.optimisers import SGD, learning_rates, schedule, weight_optimiser
+from harness.training.seeded import seeded
 from reproduce.sotl import one_shot
 
 
@@ -88,10 +89,12 @@ class Retraining:
     def __init__(self, run: Run, config: Config, arch: str, images: Batches) -> None:
         self.run, self.protocol, self.arch, self.images = run, config.retrain, arch, images
         protocol = config.retrain
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(run.stream(f"weights of {arch}").integers(2**63)))
-            network = stand_alone(arch, protocol.channels, protocol.layers, 10, auxiliary=True)
-        self.network = network.to(config.device, memory_format=torch.channels_last)
+        self.network = seeded(
+            run,
+            f"weights of {arch}",
+            lambda: stand_alone(arch, protocol.channels, protocol.layers, 10, auxiliary=True),
+            config.device,
+        )
         self.optimiser = weight_optimiser(self.network, protocol.weights)
         dummy = weight_optimiser(nn.Linear(1, 1), protocol.weights)
         # Stepped once an epoch, as DARTS does, and before it (D37).

@@ -19,6 +19,7 @@ from harness.spaces.nb201_net import network
 from harness.supernet.ranking import Gradients
 from harness.training.batches import Batches, Pixels
 from harness.training.optimisers import SGD, schedule, weight_optimiser
+from harness.training.seeded import seeded
 from reproduce.sotl.candidates import Candidates, Ranked, candidates
 
 # Of every epoch; higher = predicted better. scratch_curves leaves the first three and FURTHER as well.
@@ -115,15 +116,13 @@ class Training:
     """A stand-alone network on its way; all architectures have the same start seed and minibatches."""
 
     def __init__(self, run: Run, arch: str, images: Batches, config: Config) -> None:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(run.stream("weights").integers(2**63)))
-            net = network(arch, config.channels, config.cells, nb201.TASKS[config.dataset].classes)
+        shape = (arch, config.channels, config.cells, nb201.TASKS[config.dataset].classes)
+        self.net = seeded(run, "weights", lambda: network(*shape), config.device)
         self.run, self.images, self.batch = run, images, config.batch
-        self.net = net.to(config.device, memory_format=torch.channels_last)
-        self.optimiser = weight_optimiser(net, config.weights)
+        self.optimiser = weight_optimiser(self.net, config.weights)
         steps = math.ceil(len(images) / config.batch)
         self.cosine = schedule(self.optimiser, config.weights, config.schedule_epochs, steps)
-        self.gradients = Gradients(list(net.parameters()))
+        self.gradients = Gradients(list(self.net.parameters()))
 
     def epoch(self, number: int) -> dict[str, float]:
         """One pass over the training images; losses are those before each update, in train mode."""

@@ -1,5 +1,6 @@
 """Super-networks of the thesis and their training (sections 3.4 and 4.2)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,7 @@ from harness.supernet import darts_net, nb1shot1_net, nb201_net, sampling
 from harness.supernet.training import Method, adapt, descend, passes
 from harness.training.batches import Batches
 from harness.training.optimisers import touch, touched, weight_optimiser
+from harness.training.seeded import seeded
 from harness.training.steps import Steps
 from reproduce.sotl.search_setup import OneShot
 
@@ -32,30 +34,32 @@ class Training(OneShot, Method):
     device: str = "cpu"
 
 
-def of_space(config: Training, classes: int) -> tuple[nn.Module, sampling.Choices]:
-    """The super-network over a space, and what draws from that space."""
-    channels, cells = config.channels, config.cells
+def of_space(config: Training, classes: int) -> tuple[Callable[[], nn.Module], sampling.Choices]:
+    """What makes the super-network over a space, and what draws from that space."""
+    sizes = config.channels, config.cells, classes
     match config.space:
         case "nb201":
-            network = nb201_net.build(channels, cells, classes)
-            if config.head_norm == "batch":
-                network.head[0] = nn.BatchNorm2d(4 * channels, affine=False, track_running_stats=False)
-            return network, nb201_net
+            return lambda: _nb201(config, classes), nb201_net
         case "darts":
-            return darts_net.SuperNetwork(darts_net.Skeleton(channels, cells, classes)), darts_net
+            return lambda: darts_net.SuperNetwork(darts_net.Skeleton(*sizes)), darts_net
         case "nb1shot1-1" | "nb1shot1-2" | "nb1shot1-3":
             number = int(config.space[-1])
-            skeleton = nb1shot1_net.Skeleton(channels, cells, classes)
-            return nb1shot1_net.SuperNetwork(number, skeleton), nb1shot1_net.Choices(number)
+            skeleton = nb1shot1_net.Skeleton(*sizes)
+            return lambda: nb1shot1_net.SuperNetwork(number, skeleton), nb1shot1_net.Choices(number)
     raise HarnessError(f"no super-network of the thesis is over {config.space!r}: see section 3.2.1")
+
+
+def _nb201(config: Training, classes: int) -> nn.Module:
+    network = nb201_net.build(config.channels, config.cells, classes)
+    if config.head_norm == "batch":
+        network.head[0] = nn.BatchNorm2d(4 * config.channels, affine=False, track_running_stats=False)
+    return network
 
 
 def build(run: Run, config: Training, classes: int) -> tuple[nn.Module, sampling.Choices]:
     """Freshly initialised from a stream of its own."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(run.stream("weights").integers(2**63)))
-        network, choices = of_space(config, classes)
-    return network.to(config.device, memory_format=torch.channels_last), choices
+    make, choices = of_space(config, classes)
+    return seeded(run, "weights", make, config.device), choices
 
 
 def begin_gradients(network: nb201_net.SuperNetwork, path: sampling.Path) -> None:

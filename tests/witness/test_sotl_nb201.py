@@ -55,7 +55,7 @@ def settings(folder: Path, **changed: object) -> tuple[Run, supernets.Training]:
 
 
 def started(config: supernets.Training) -> nn.Module:
-    network = supernets.of_space(config, 10)[0].double()
+    network = supernets.of_space(config, 10)[0]().double()
     fill(list(network.parameters()))
     return network.train()
 
@@ -128,7 +128,7 @@ def test_a_network_forth_and_back(size: str, name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("cells", "parameters"), [(1, 397_082), (5, 1_692_698)])
 def test_the_number_of_parameters(cells: int, parameters: int, tmp_path: Path) -> None:
-    network = supernets.of_space(settings(tmp_path, channels=16, cells=cells)[1], 10)[0]
+    network = supernets.of_space(settings(tmp_path, channels=16, cells=cells)[1], 10)[0]()
     assert sum(p.numel() for p in network.parameters()) == parameters
     assert NETWORK["parameters"][f"C16 N{cells}"] == parameters
 
