@@ -13,6 +13,7 @@ from torch.nn import functional
 from harness.base.errors import HarnessError
 from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
+from harness.supernet.ranking import hits
 from harness.training.batches import Batches
 from harness.training.optimisers import weight_optimiser
 from harness.training.seeded import seeded
@@ -161,9 +162,8 @@ class Training(Steps):
         }
 
 
-@torch.no_grad()
 def tested(network: nn.Module, batches: Iterable[tuple[Tensor, Tensor]]) -> Tested:
     """Percent right of all images that did not train, and of a fifth of them."""
     network.eval()
-    right = torch.cat([network(x).argmax(dim=1) == y for x, y in batches]).double()
+    right = hits(network, batches).double()
     return 100.0 * right.mean().item(), 100.0 * right[::FEW].mean().item()

@@ -11,6 +11,7 @@ from harness.data import load
 from harness.data.transform import shrink
 from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
+from harness.supernet.ranking import hits, percent
 from harness.training.batches import Batches, Pixels
 from harness.training.unrolled import Batch
 from reproduce.sotl.perceptron import Goal, Perceptron, Slope
@@ -206,10 +207,8 @@ class Training:
 
     def accuracy(self) -> float:
         """Percent of the test images, after the epoch."""
-        right = 0
-        for x, y in self.pieces.test.in_order(500):
-            right += int((self.network.logits(self.state, x).argmax(1) == y).sum())
-        return 100 * right / len(self.pieces.test)
+        batches = self.pieces.test.in_order(500)
+        return percent(hits(lambda x: self.network.logits(self.state, x), batches))
 
     def kept(self) -> dict:
         """All that the rest of the training depends on."""

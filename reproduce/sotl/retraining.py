@@ -11,6 +11,7 @@ from harness.data.transform import cutout_mask
 from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
 from harness.spaces.darts_net import network as stand_alone
+from harness.supernet.ranking import hits, percent
 from harness.training.batches import Batches, Pixels
 from harness.training.optimisers import SGD, learning_rates, schedule, weight_optimiser
 from harness.training.seeded import seeded
@@ -143,12 +144,10 @@ class Retraining:
         extra = functional.cross_entropy(second, y)
         return functional.cross_entropy(logits, y) + self.protocol.auxiliary * extra
 
-    @torch.no_grad()
     def error(self, test: Batches) -> float:
         """Percent wrong on the test images."""
         self.network.eval()
-        wrong = sum((self.network(x).argmax(dim=1) != y).sum().item() for x, y in test.in_order(256))
-        return 100.0 * wrong / len(test)
+        return percent(~hits(self.network, test.in_order(256)))
 
     def _state(self) -> dict:
         return {
