@@ -1,11 +1,11 @@
 """Steps of a training that follow from their number, so that it goes on from anywhere."""
 
 import numpy as np
-from torch import Tensor, nn, optim
+from torch import Tensor
 
 from harness.runs.record import Run
 from harness.training.batches import Batches
-from harness.training.optimisers import SGD, learning_rates, schedule, weight_optimiser
+from harness.training.optimisers import SGD, learning_rates
 
 
 class Steps:
@@ -27,8 +27,7 @@ class Steps:
         self.per_epoch = -(-len(images) // batch_size)
         self.total = self.per_epoch * epochs if total is None else total
         each = (epochs, self.per_epoch) if total is None else (1, total)
-        dummy = weight_optimiser(nn.Linear(1, 1), weights)
-        self.rates = learning_rates(dummy, schedule(dummy, weights, *each), self.total)
+        self.rates = learning_rates(weights, *each)
         self._order: tuple[int, np.ndarray] | None = None  # of the current epoch
 
     def batch(self, step: int) -> tuple[Tensor, Tensor]:
@@ -38,7 +37,3 @@ class Steps:
             self._order = epoch, self.run.stream(f"order of epoch {epoch}").permutation(len(self.images))
         indices = self._order[1][place * self.batch_size : (place + 1) * self.batch_size]
         return self.images.take(indices, self.run.stream(f"crops of step {step}"))
-
-    def set_rate(self, optimiser: optim.Optimizer, step: int) -> None:
-        for group in optimiser.param_groups:
-            group["lr"] = self.rates[step]

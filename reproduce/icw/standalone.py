@@ -15,7 +15,7 @@ from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
 from harness.supernet.ranking import hits
 from harness.training.batches import Batches
-from harness.training.optimisers import weight_optimiser
+from harness.training.optimisers import set_rate, weight_optimiser
 from harness.training.seeded import seeded
 from harness.training.steps import Steps
 from reproduce.icw import image_sets, small_sequential
@@ -130,7 +130,7 @@ class Training(Steps):
         x, y = self.batch(self.step)
         if config.dropout:  # it draws from torch's own generator
             torch.manual_seed(int(self.run.stream(f"dropout of step {self.step}").integers(2**63)))
-        self.set_rate(self.optimiser, self.step)
+        set_rate(self.optimiser, self.rates[self.step])
         self.optimiser.zero_grad()
         logits = self.network(x)
         loss = functional.cross_entropy(logits, y, label_smoothing=config.label_smoothing)

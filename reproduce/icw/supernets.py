@@ -20,7 +20,7 @@ from harness.supernet.nb201_net import Skeleton
 from harness.supernet.sampling import Choices, whole
 from harness.supernet.sub_space import SubSpace
 from harness.training.batches import Batches
-from harness.training.optimisers import touch, touched, weight_optimiser
+from harness.training.optimisers import set_rate, touch, touched, weight_optimiser
 from harness.training.seeded import seeded
 from harness.training.steps import Steps
 from reproduce.icw import small_sequential
@@ -105,7 +105,7 @@ class Trainer(Steps):
         config = self.config
         if self.step == self.splits_at:
             self.network.split(self.optimiser)
-        self.set_rate(self.optimiser, self.step)
+        set_rate(self.optimiser, self.rates[self.step])
         path = whole(self.choices.uniform(self.run.stream(f"path {self.step}")), self.network.cells)
         self.network.train()
         self.optimiser.zero_grad(set_to_none=not config.zero_grad)

@@ -13,7 +13,7 @@ from harness.runs.record import Run
 from harness.spaces.darts_net import network as stand_alone
 from harness.supernet.ranking import hits, percent
 from harness.training.batches import Batches, Pixels
-from harness.training.optimisers import SGD, learning_rates, schedule, weight_optimiser
+from harness.training.optimisers import SGD, learning_rates, set_rate, weight_optimiser
 from harness.training.seeded import seeded
 from reproduce.sotl import one_shot
 
@@ -97,11 +97,8 @@ class Retraining:
             config.device,
         )
         self.optimiser = weight_optimiser(self.network, protocol.weights)
-        dummy = weight_optimiser(nn.Linear(1, 1), protocol.weights)
         # Stepped once an epoch, as DARTS does, and before it (D37).
-        self.rates = learning_rates(
-            dummy, schedule(dummy, protocol.weights, protocol.epochs, 1), protocol.epochs
-        )
+        self.rates = learning_rates(protocol.weights, protocol.epochs, 1)
         self.epoch = 0
 
     def train(self, checkpoint: Checkpoint, kept: dict) -> None:
@@ -122,8 +119,7 @@ class Retraining:
         protocol, n = self.protocol, len(self.images)
         self.network.train()
         self.network.drop_path = protocol.drop_path * self.epoch / protocol.epochs
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.rates[self.epoch + 1]
+        set_rate(self.optimiser, self.rates[self.epoch + 1])
         rng = self.run.stream(f"epoch {self.epoch} of {self.arch}")
         # Drop-path draws from torch's own generator.
         torch.manual_seed(int(rng.integers(2**63)))

@@ -18,7 +18,7 @@ from harness.spaces import nb201
 from harness.spaces.nb201_net import network
 from harness.supernet.ranking import Gradients
 from harness.training.batches import Batches, Pixels
-from harness.training.optimisers import SGD, schedule, weight_optimiser
+from harness.training.optimisers import SGD, learning_rates, set_rate, weight_optimiser
 from harness.training.seeded import seeded
 from reproduce.sotl.candidates import Candidates, Ranked, candidates
 
@@ -51,6 +51,8 @@ class Config(Ranked):
 
 
 def run(run: Run, config: Config) -> None:
+    if config.epochs > config.schedule_epochs:
+        raise HarnessError(f"{run.spec.id}: {config.epochs} epochs are more than schedule_epochs: raise it")
     ranked = candidates(run, config)
     archs = ranked.archs[: config.first]
     truth = known(run, archs, ranked, config)
@@ -120,8 +122,8 @@ class Training:
         self.net = seeded(run, "weights", lambda: network(*shape), config.device)
         self.run, self.images, self.batch = run, images, config.batch
         self.optimiser = weight_optimiser(self.net, config.weights)
-        steps = math.ceil(len(images) / config.batch)
-        self.cosine = schedule(self.optimiser, config.weights, config.schedule_epochs, steps)
+        self.steps = math.ceil(len(images) / config.batch)
+        self.rates = learning_rates(config.weights, config.schedule_epochs, self.steps)
         self.gradients = Gradients(list(self.net.parameters()))
 
     def epoch(self, number: int) -> dict[str, float]:
@@ -132,7 +134,8 @@ class Training:
         here = Batches(cropped, images.y[order], images.pixels, images.device)
         summed, right, value = 0.0, 0, math.nan
         self.net.train()
-        for x, y in (here.take(part) for part in _parts(len(order), self.batch)):
+        for step, part in enumerate(_parts(len(order), self.batch), number * self.steps):
+            x, y = here.take(part)
             logits = self.net(x)
             loss = functional.cross_entropy(logits, y)
             # Zeros, not None: behind `none` there are zero gradients in the benchmark, and weights decay.
@@ -144,8 +147,8 @@ class Training:
                 break
             right += int((logits.detach().argmax(1) == y).sum())
             sog, sogn, sogn_l1, *_ = self.gradients.add()
+            set_rate(self.optimiser, self.rates[step])
             self.optimiser.step()
-            self.cosine.step()
         scores = {"sotl": -summed / len(order), "trainacc": 100 * right / len(order), "tlmini": -value}
         if math.isfinite(summed):
             scores |= {"sog": sog, "sogn": sogn, "sogn_l1": sogn_l1}

@@ -14,7 +14,7 @@ from harness.runs.record import Run
 from harness.supernet import darts_net, nb1shot1_net, nb201_net, sampling
 from harness.supernet.training import Method, adapt, descend, passes
 from harness.training.batches import Batches
-from harness.training.optimisers import touch, touched, weight_optimiser
+from harness.training.optimisers import set_rate, touch, touched, weight_optimiser
 from harness.training.seeded import seeded
 from harness.training.steps import Steps
 from reproduce.sotl.search_setup import OneShot
@@ -105,7 +105,7 @@ class Trainer(Steps):
     def _one(self) -> None:
         config, amp = self.config, self.config.amp
         if not self.anew:
-            self.set_rate(self.optimiser, self.step)
+            set_rate(self.optimiser, self.rates[self.step])
         elif self.step % self.held_for == 0:
             # The author makes this optimiser anew each epoch and never tells it of the schedule (NOTES D8).
             self.optimiser = self._optimiser(self.rates[self.step])
