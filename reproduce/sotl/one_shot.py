@@ -1,20 +1,20 @@
 """Section 4.2: train a super-network, fine-tune architectures from it, score them by every estimator."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from harness.data import load, split
 from harness.data.transform import shrink
-from harness.runs.checkpoint import Checkpoint
+from harness.runs.checkpoint import Checkpoint, Phase
 from harness.runs.record import Run
 from harness.supernet.sampling import whole
 from harness.training.batches import Batches, Pixels
 from reproduce.sotl.candidates import Ranked, candidates
 from reproduce.sotl.score_tables import leave_tables
 from reproduce.sotl.scoring import Scorer, Scoring
-from reproduce.sotl.supernets import Trainer, Training, build
+from reproduce.sotl.supernets import SupernetLoop, Training, build
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,28 +33,24 @@ class Config(Training, Ranked, Scoring):
 
 def run(run: Run, config: Config) -> None:
     checkpoint = Checkpoint(run)
-    scorer = search(run, config, checkpoint, checkpoint.load() or {})
+    scorer = search(run, config, checkpoint)
     leave_tables(run, config, scorer.ranked, scorer.scores)
     checkpoint.remove()
 
 
-def search(run: Run, config: Config, checkpoint: Checkpoint, kept: dict[str, Any]) -> Scorer:
-    """Train the super-network and score every architecture, from where `kept` left off."""
+def search(run: Run, config: Config, part: Phase | Checkpoint) -> Scorer:
+    """Train the super-network and score every architecture."""
     ranked = candidates(run, config)
     train, held, classes = image_parts(run, config)
     network, choices = build(run, config, classes)
-    trainer = Trainer(run, config, network, choices, train)
-    if "trained" in kept:
-        network.load_state_dict(kept["trained"])
-        trainer.losses = kept["losses"]
-    else:
-        trainer.train(checkpoint, kept.get("training", {}))
+    trainer = SupernetLoop(run, config, network, choices, train)
+    trainer.train(part)
     run.metric("steps", trainer.total)
     run.metric("passes", trainer.total * trainer.passes_each)
     run.metric("final_training_loss", float(np.mean(trainer.losses[-trainer.per_epoch :])))
     paths = [whole(choices.choice(arch), network.cells) for arch in ranked.archs]
     scorer = Scorer(run, config, network, train, held, ranked, paths, amp=config.amp)
-    scorer.score(checkpoint, kept, {"trained": scorer.start.kept, "losses": trainer.losses})
+    scorer.score(part)
     return scorer
 
 

@@ -57,13 +57,10 @@ def run(run: Run, config: Config) -> None:
     archs = ranked.archs[: config.first]
     truth = known(run, archs, ranked, config)
     train, held = images(run, config)
-    checkpoint = Checkpoint(run)
-    done = checkpoint.load() or []
-    for arch in archs[len(done) :]:
+    checkpoint, done = Checkpoint(run), []
+    for arch in archs:
+        done.append(checkpoint.phase(arch, lambda _, arch=arch: trained(run, arch, train, held, config)))
         run.progress(len(done), len(archs), "architecture")
-        done.append(trained(run, arch, train, held, config))
-        checkpoint.save(done)
-    run.progress(len(archs), len(archs), "architecture")
     leave_tables(run, archs, done, {"params": ranked.params[: len(archs)], **truth})
     checkpoint.remove()
 

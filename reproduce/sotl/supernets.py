@@ -9,14 +9,13 @@ import torch
 from torch import nn
 
 from harness.base.errors import HarnessError
-from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
 from harness.supernet import darts_net, nb1shot1_net, nb201_net, sampling
 from harness.supernet.training import Method, adapt, descend, passes
 from harness.training.batches import Batches
-from harness.training.optimisers import set_rate, touch, touched, weight_optimiser
+from harness.training.loop import Steps
+from harness.training.optimisers import set_rate, weight_optimiser
 from harness.training.seeded import seeded
-from harness.training.steps import Steps
 from reproduce.sotl.search_setup import OneShot
 
 
@@ -72,7 +71,7 @@ def begin_gradients(network: nb201_net.SuperNetwork, path: sampling.Path) -> Non
                     parameter.grad = torch.zeros_like(parameter)
 
 
-class Trainer(Steps):
+class SupernetLoop(Steps):
     """A training of a super-network, by one step or one task per minibatch."""
 
     def __init__(
@@ -84,25 +83,13 @@ class Trainer(Steps):
         if config.image_passes is not None:
             total = max(1, config.image_passes // self.passes_each)
         super().__init__(run, images, config.batch_size, epochs, config.weights, total)
-        self.config, self.network = config, network
+        self.config, self.network, self.name = config, network, "the super-network"
         self.anew = config.in_tasks and config.anew
         # Steps for which tasks keep a learning rate: an epoch, or as many plateaus (D16).
         self.held_for = self.per_epoch if total is None else max(1, round(total / epochs))
-        self.step = 0
-        self.losses: list[float] = []
         self.optimiser = self._optimiser(self.rates[0])
 
-    def train(self, checkpoint: Checkpoint, kept: dict) -> None:
-        """To the end, from where `kept` left off."""
-        if kept:
-            self._load(kept)
-        while self.step < self.total:
-            self._one()
-            self.run.progress(self.step, self.total, "step of training")
-            if checkpoint.due:
-                checkpoint.save({"training": self._state()})
-
-    def _one(self) -> None:
+    def _one(self) -> float:
         config, amp = self.config, self.config.amp
         if not self.anew:
             set_rate(self.optimiser, self.rates[self.step])
@@ -112,16 +99,8 @@ class Trainer(Steps):
         rng = self.run.stream(f"paths {self.step}")
         batch = self.batch(self.step)
         if config.in_tasks:
-            loss = adapt(self.network, self.optimiser, lambda: self._drawn(rng), batch, config, amp=amp)
-        else:
-            loss = descend(self.network, self.optimiser, self._drawn(rng), batch, config, amp=amp)
-        if not np.isfinite(loss):
-            raise HarnessError(
-                f"{self.run.spec.id}: the super-network's loss became {loss} at step {self.step} of"
-                f" {self.total}: lower weights.lr_max"
-            )
-        self.losses.append(loss)
-        self.step += 1
+            return adapt(self.network, self.optimiser, lambda: self._drawn(rng), batch, config, amp=amp)
+        return descend(self.network, self.optimiser, self._drawn(rng), batch, config, amp=amp)
 
     def _drawn(self, rng: np.random.Generator) -> list[sampling.Path]:
         paths = self.draw(rng)
@@ -138,18 +117,3 @@ class Trainer(Steps):
             if self.anew:
                 group["nesterov"] = False
         return optimiser
-
-    def _state(self) -> dict:
-        return {
-            "step": self.step,
-            "losses": self.losses,
-            "network": self.network.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "touched": touched(self.network),
-        }
-
-    def _load(self, kept: dict) -> None:
-        self.step, self.losses = kept["step"], list(kept["losses"])
-        self.network.load_state_dict(kept["network"])
-        self.optimiser.load_state_dict(kept["optimiser"])
-        touch(self.network, kept["touched"])

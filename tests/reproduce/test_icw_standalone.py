@@ -59,10 +59,10 @@ def done(folder: Path, seed: int = 1, **changed: object) -> pd.DataFrame:
     return pd.read_csv(folder / "architectures.csv")
 
 
-def a_training(folder: Path, arch: str, seed: int = 1, **changed: object) -> standalone.Training:
+def a_training(folder: Path, arch: str, seed: int = 1, **changed: object) -> standalone.StandaloneLoop:
     run, config = a_run(folder, seed, **changed)
     train, _, classes = image_sets.images(run, config, config)
-    return standalone.Training(run, config, arch, classes, train, lambda _: (0.0, 0.0))
+    return standalone.StandaloneLoop(run, config, arch, classes, train, lambda _: (0.0, 0.0))
 
 
 def test_every_architecture_is_trained_and_recorded(tmp_path):
@@ -101,7 +101,7 @@ def test_a_killed_run_ends_with_the_same_numbers(tmp_path, monkeypatch, after):
     whole, expected = done(tmp_path / "whole", average_last=2), list(weights)
     weights.clear()
     monkeypatch.setattr(checkpoints.Checkpoint, "due", property(lambda self: True))
-    real, steps = standalone.Training.one, []
+    real, steps = standalone.StandaloneLoop.one, []
 
     def one(self) -> None:
         steps.append(self.step)
@@ -109,10 +109,10 @@ def test_a_killed_run_ends_with_the_same_numbers(tmp_path, monkeypatch, after):
             raise Killed
         real(self)
 
-    monkeypatch.setattr(standalone.Training, "one", one)
+    monkeypatch.setattr(standalone.StandaloneLoop, "one", one)
     with pytest.raises(Killed):
         done(tmp_path / "killed", average_last=2)
-    monkeypatch.setattr(standalone.Training, "one", real)
+    monkeypatch.setattr(standalone.StandaloneLoop, "one", real)
     torch.manual_seed(5)  # what another process would not have in common
     counted = count(monkeypatch)
     pd.testing.assert_frame_equal(done(tmp_path / "killed", average_last=2), whole, check_exact=True)
@@ -133,13 +133,13 @@ def weights_at_the_end(monkeypatch) -> list[torch.Tensor]:
 
 
 def count(monkeypatch) -> list[int]:
-    real, steps = standalone.Training.one, []
+    real, steps = standalone.StandaloneLoop.one, []
 
     def one(self) -> None:
         steps.append(self.step)
         real(self)
 
-    monkeypatch.setattr(standalone.Training, "one", one)
+    monkeypatch.setattr(standalone.StandaloneLoop, "one", one)
     return steps
 
 

@@ -80,7 +80,7 @@ def metrics(run: Run) -> dict[str, float]:
 
 def test_each_score_chooses_its_best_and_errors_are_percent(tmp_path, whole):
     run, config = a_run(tmp_path)
-    scorer = one_shot.search(run, config, checkpoints.Checkpoint(run), {})
+    scorer = one_shot.search(run, config, checkpoints.Checkpoint(run))
     scores = scorer.scores["lr0.01-b8"]
     sums = [rows[:, 0].sum().item() for rows in scores.training]
     accuracies = [found[0][0] for found in scores.whole]
@@ -111,11 +111,11 @@ def test_a_killed_run_goes_on_to_the_same_errors(tmp_path, monkeypatch, whole, u
     assert sorted(p.name for p in again.folder.iterdir()) == sorted(p.name for p in whole.folder.iterdir())
 
 
-def trained(tmp_path: Path, **protocol: object) -> retraining.Retraining:
+def trained(tmp_path: Path, **protocol: object) -> retraining.RetrainingLoop:
     run, config = a_run(tmp_path, retrain={**TINY["retrain"], **protocol})
     images = retraining.load("made-up", "train")
     arch = one_shot.candidates(run, config).archs[0]
-    return retraining.Retraining(run, config, arch, Batches(images.x, images.y, Pixels.of(images.x)))
+    return retraining.RetrainingLoop(run, config, arch, Batches(images.x, images.y, Pixels.of(images.x)))
 
 
 def test_the_schedule_falls_to_zero_once_an_epoch(tmp_path):
@@ -138,8 +138,8 @@ def test_the_second_classifier_counts_four_tenths(tmp_path):
 def test_drop_path_grows_and_images_are_cut(tmp_path, monkeypatch):
     again, seen = trained(tmp_path, epochs=4), []
     monkeypatch.setattr(again, "loss", lambda x, y: seen.append(x) or again.network(x)[0].sum() * 0.0)
-    again.epoch = 2
-    again._epoch()
+    again.step = 2
+    again._one()
     assert again.network.drop_path == pytest.approx(0.2 * 2 / 4)
     blank = [(x == 0).all(dim=1).flatten(1).sum(dim=1) for x in seen]
     assert (torch.cat(blank) >= 8 * 8).all()  # a square of 16 whose centre is in a corner leaves 8 x 8

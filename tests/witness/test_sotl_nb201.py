@@ -76,7 +76,7 @@ class Training:
         run, config = settings(folder, **{**HOW[case], **changed})
         network = started(config)
         images = range(sotl_start.STEPS * sotl_start.IMAGES)  # only their number is asked
-        trainer = supernets.Trainer(run, config, network, nb201_net, images)
+        trainer = supernets.SupernetLoop(run, config, network, nb201_net, images)
         steps = sotl_start.EPOCHS * sotl_start.STEPS
         learn, held = (minibatches(first, steps) for first in (sotl_start.LEARN, sotl_start.VALIDATE))
         each, drawn = trainer.passes_each // config.inner_steps, iter(paths(case))
