@@ -6,11 +6,11 @@ from typing import Literal
 import numpy as np
 
 from harness.data import load, split
-from harness.data.transform import shrink
 from harness.runs.checkpoint import Checkpoint, Phase
 from harness.runs.record import Run
 from harness.supernet.sampling import whole
-from harness.training.batches import Batches, Pixels
+from harness.training.batches import Batches
+from harness.training.images import batches, leave_source
 from reproduce.sotl.candidates import Ranked, candidates
 from reproduce.sotl.score_tables import leave_tables
 from reproduce.sotl.scoring import Scorer, Scoring
@@ -57,17 +57,12 @@ def search(run: Run, config: Config, part: Phase | Checkpoint) -> Scorer:
 def image_parts(run: Run, config: Config) -> tuple[Batches, Batches, int]:
     """Training and validation images, and the number of classes."""
     images = load(config.dataset, "train")
-    card = images.card
-    run.table("data", {"split": ["train"], "label": [card.title], "sha256": [card.identity.sha256]})
+    leave_source(run, images.card.title, images.card.identity.sha256)
     divided = images if config.divides == "train" else load(config.dataset, "test")
     parts = split(config.division, len(divided.y))
     kept = parts.train if config.divides == "train" else np.arange(len(images.y))
     kept = kept[: config.train_images]
-    x = shrink(images.x[kept], config.shrink)
-    pixels = Pixels.of(x)
-    train = Batches(x, images.y[kept], pixels, config.device, pad=x.shape[1] // 8)
     # Each super-network has its own order, so that ValAccMini and ValAcc have the noise of their images.
     validating = run.stream("validation order").permutation(parts.val)[: config.held_images]
-    held_x = shrink(divided.x[validating], config.shrink)
-    held = Batches(held_x, divided.y[validating], pixels, config.device)
-    return train, held, card.classes
+    chosen = [(images.x[kept], images.y[kept]), (divided.x[validating], divided.y[validating])]
+    return *batches(chosen, config.device, factor=config.shrink), images.card.classes

@@ -8,11 +8,11 @@ import numpy as np
 
 from harness.base.errors import HarnessError
 from harness.data import load
-from harness.data.transform import shrink
 from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
 from harness.supernet.ranking import hits, percent
-from harness.training.batches import Batches, Pixels
+from harness.training.batches import Batches
+from harness.training.images import batches
 from harness.training.loop import Loop
 from harness.training.unrolled import Batch, State
 from reproduce.sotl.perceptron import Goal, Perceptron, Slope
@@ -84,25 +84,19 @@ def images(run: Run, config: Config) -> Pieces:
     held, rest = np.split(order, [round(config.held * len(order))])
     if config.train_images and config.train_images > len(rest):
         raise HarnessError(f"{run.spec.id}: {config.train_images} training images of {len(rest)}: lower it")
-    x = {
-        "train": shrink(whole.x[rest[: config.train_images]], config.shrink),
-        "held": shrink(whole.x[held], config.shrink),
-        "test": shrink(test.x[: config.test_images], config.shrink),
-    }
-    y = {"train": whole.y[rest[: config.train_images]], "held": whole.y[held]}
-    y["test"] = test.y[: config.test_images]
-    pixels, pad = Pixels.of(x["train"]), x["train"].shape[1] // 8
-    cards = [whole.card, whole.card, test.card]
+    chosen = (whole, rest[: config.train_images]), (whole, held), (test, slice(config.test_images))
+    parts = [(images.x[these], images.y[these]) for images, these in chosen]
+    cards = [images.card for images, _ in chosen]
     run.table(
         "data",
         {
-            "part": list(x),
-            "images": [len(part) for part in y.values()],
+            "part": list(Pieces._fields),
+            "images": [len(y) for _, y in parts],
             "label": [card.title for card in cards],
             "sha256": [card.identity.sha256 for card in cards],
         },
     )
-    return Pieces(*(Batches(x[part], y[part], pixels, config.device, pad) for part in Pieces._fields))
+    return Pieces(*batches(parts, config.device, factor=config.shrink))
 
 
 def network(config: Config, pieces: Pieces) -> Network:

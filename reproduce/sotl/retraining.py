@@ -13,6 +13,7 @@ from harness.runs.record import Run
 from harness.spaces.darts_net import network as stand_alone
 from harness.supernet.ranking import hits, percent
 from harness.training.batches import Batches, Pixels
+from harness.training.images import batches, leave_source
 from harness.training.loop import Loop
 from harness.training.optimisers import SGD, learning_rates, set_rate, weight_optimiser
 from harness.training.seeded import seeded
@@ -71,16 +72,12 @@ def _chosen(run: Run, config: Config, part: Phase) -> dict[str, str]:
     }
 
 
-def _images(run: Run, config: Config) -> tuple[Batches, Batches]:
+def _images(run: Run, config: Config) -> list[Batches]:
     train, test = (load(config.dataset, part) for part in ("train", "test"))
-    label, sha256 = train.card.title, train.card.identity.sha256
-    run.table("data", {"split": ["train"], "label": [label], "sha256": [sha256]})
-    protocol, pixels = config.retrain, Pixels.of(train.x)
-    first = slice(protocol.train_images), slice(protocol.test_images)
-    return (
-        Batches(train.x[first[0]], train.y[first[0]], pixels, config.device),
-        Batches(test.x[first[1]], test.y[first[1]], pixels, config.device),
-    )
+    leave_source(run, train.card.title, train.card.identity.sha256)
+    wanted = (train, config.retrain.train_images), (test, config.retrain.test_images)
+    parts = [(images.x[:first], images.y[:first]) for images, first in wanted]
+    return batches(parts, config.device, pixels=Pixels.of(train.x))
 
 
 class RetrainingLoop(Loop):

@@ -17,7 +17,8 @@ from harness.runs.record import Run
 from harness.spaces import nb201
 from harness.spaces.nb201_net import network
 from harness.supernet.ranking import Gradients
-from harness.training.batches import Batches, Pixels
+from harness.training.batches import Batches
+from harness.training.images import batches
 from harness.training.optimisers import SGD, learning_rates, set_rate, weight_optimiser
 from harness.training.seeded import seeded
 from reproduce.sotl.candidates import Candidates, Ranked, candidates
@@ -73,7 +74,7 @@ def known(run: Run, archs: list[str], ranked: Candidates, config: Config) -> dic
     return found
 
 
-def images(run: Run, config: Config) -> tuple[Batches, Batches]:
+def images(run: Run, config: Config) -> list[Batches]:
     """To train on and to validate on, in random order; both parts of the training set."""
     whole = load(config.dataset, "train")
     parts = split(config.division, len(whole.y))
@@ -94,21 +95,8 @@ def images(run: Run, config: Config) -> tuple[Batches, Batches]:
             "sha256": [card.identity.sha256] * 2,
         },
     )
-    x = {name: shrunk(whole.x[indices], config.shrink) for name, indices in chosen.items()}
-    pixels = Pixels.of(x["train"])
-    train, held = (
-        Batches(x[name], whole.y[indices], pixels, config.device) for name, indices in chosen.items()
-    )
-    return train, held
-
-
-def shrunk(x: np.ndarray, factor: int) -> np.ndarray:
-    """Means of factor × factor pixels, rounded; the side must be a multiple of the factor."""
-    n, height, width, channels = x.shape
-    if height % factor or width % factor:
-        raise HarnessError(f"images of {height}x{width} cannot be shrunk {factor} times: choose a divisor")
-    blocks = x.reshape(n, height // factor, factor, width // factor, factor, channels)
-    return x if factor == 1 else np.rint(blocks.mean((2, 4), dtype=np.float32)).astype(np.uint8)
+    parts = [(whole.x[indices], whole.y[indices]) for indices in chosen.values()]
+    return batches(parts, config.device, factor=config.shrink)
 
 
 class Training:
@@ -127,7 +115,7 @@ class Training:
         """One pass over the training images; losses are those before each update, in train mode."""
         rng, images = self.run.stream(f"epoch {number}"), self.images
         order = rng.permutation(len(images))
-        cropped = crop_flip(images.x[order], rng, pad=images.x.shape[1] // 8)
+        cropped = crop_flip(images.x[order], rng, pad=images.pad)
         here = Batches(cropped, images.y[order], images.pixels, images.device)
         summed, right, value = 0.0, 0, math.nan
         self.net.train()
