@@ -11,6 +11,8 @@ from harness.runs.record import Run
 from harness.training.batches import Batches
 from harness.training.optimisers import SGD, learning_rates, touch, touched
 
+KEEPS = nn.Module | optim.Optimizer  # a state of their own
+
 
 class Loop:
     """`_one` is the next step and gives its loss, if it has one; the rest hangs on the attributes in `kept`.
@@ -59,18 +61,14 @@ class Loop:
 
     def state(self) -> dict[str, Any]:
         parts = {name: getattr(self, name) for name in self.kept}
-        return {name: part.state_dict() if _keeps(part) else part for name, part in parts.items()}
+        return {name: part.state_dict() if isinstance(part, KEEPS) else part for name, part in parts.items()}
 
     def load(self, state: dict[str, Any]) -> None:
         for name in self.kept:
-            if _keeps(part := getattr(self, name)):
+            if isinstance(part := getattr(self, name), KEEPS):
                 part.load_state_dict(state[name])
             else:
                 setattr(self, name, state[name])
-
-
-def _keeps(part: Any) -> bool:
-    return isinstance(part, nn.Module | optim.Optimizer)
 
 
 class Steps(Loop):
@@ -92,10 +90,9 @@ class Steps(Loop):
     ) -> None:
         self.images, self.batch_size = images, batch_size
         self.per_epoch = -(-len(images) // batch_size)
-        total_steps = self.per_epoch * epochs if total is None else total
-        super().__init__(run, total_steps, unit, "network", "optimiser", *kept)
-        each = (epochs, self.per_epoch) if total is None else (1, total)
-        self.rates = learning_rates(weights, *each)
+        times, steps = (epochs, self.per_epoch) if total is None else (1, total)
+        super().__init__(run, times * steps, unit, "network", "optimiser", *kept)
+        self.rates = learning_rates(weights, times, steps)
         self._order: tuple[int, np.ndarray] | None = None  # of the current epoch
 
     def batch(self, step: int) -> tuple[Tensor, Tensor]:
