@@ -1,20 +1,66 @@
 """Where a long run keeps its state, so that a killed run continues: beside its results."""
 
+import copy
 import hashlib
 import io
 import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from harness.base.errors import HarnessError, reading
-from harness.base.files import write_atomic
+from harness.base.files import sha256_of, write_atomic
 from harness.runs.record import Run
 from harness.runs.stale import identity, why_other
 from harness.spec.experiments import RunSpec
 
 SEAL = hashlib.sha256().digest_size  # bytes before the state; torch itself reads over a flipped bit
+
+
+class Phase:
+    """A part of a run: the state that it was killed in, and what its own parts have come to."""
+
+    def __init__(self, file: "Checkpoint", kept: dict[str, Any]) -> None:
+        self._file, self._kept = file, kept
+
+    @property
+    def state(self) -> Any | None:
+        return self._kept.get("state")
+
+    @property
+    def due(self) -> bool:
+        return self._file.due
+
+    def save(self, state: Any) -> None:
+        self._kept["state"] = state
+        self._file.keep()
+
+    def phase(self, name: str, function: Callable[["Phase"], Any]) -> Any:
+        """What the function returns (tensors and plain data), or returned before the run was killed.
+
+        What it left in the record then is left again; while it runs, what is saved goes into its own part.
+        """
+        mine, run = self._kept.setdefault("phases", {}).setdefault(name, {}), self._file.run
+        tables = mine.get("tables", {})
+        paths = {run.folder / table: digest for table, digest in tables.items()}
+        if "returned" in mine and all(p.is_file() and sha256_of(p) == d for p, d in paths.items()):
+            for metric in mine["metrics"]:
+                run.metric(**metric)
+            for truth in mine["truths"]:
+                run.truth(truth)
+            run.tables |= tables
+            return mine["returned"]
+        metrics, truths, before = len(run.metrics), len(run.truths), dict(run.tables)
+        returned = function(Phase(self._file, mine))
+        mine.clear()
+        mine["returned"] = copy.deepcopy(returned)  # what is trained on afterwards changes in place
+        mine["metrics"] = [vars(metric) for metric in run.metrics[metrics:]]
+        mine["truths"] = run.truths[truths:]
+        mine["tables"] = {name: digest for name, digest in run.tables.items() if before.get(name) != digest}
+        self._file.keep()
+        return returned
 
 
 class Checkpoint:
@@ -23,8 +69,9 @@ class Checkpoint:
     def __init__(self, run: Run, every: float = 60.0) -> None:
         import torch
 
-        self.spec, self.threads = run.spec, torch.get_num_threads()
+        self.run, self.spec, self.threads = run, run.spec, torch.get_num_threads()
         self.path = run.folder / "checkpoint"
+        self._phases: dict[str, Any] | None = None
         self.every = every  # seconds
         self._identity = {**identity(run.spec, threads=self.threads), **_named(run.spec)}
         self._saved = time.monotonic()
@@ -69,6 +116,15 @@ class Checkpoint:
         content = memory.getvalue()
         write_atomic(self.path, hashlib.sha256(content).digest() + content)
         self._saved = time.monotonic()
+
+    def phase(self, name: str, function: Callable[[Phase], Any]) -> Any:
+        """See Phase: of a run that consists of such parts."""
+        if self._phases is None:
+            self._phases = self.load() or {}
+        return Phase(self, self._phases).phase(name, function)
+
+    def keep(self) -> None:
+        self.save(self._phases)
 
     def remove(self) -> None:
         """The run has ended."""

@@ -123,12 +123,21 @@ def _norm(tensors: list[Tensor], order: int) -> float:
 
 
 @torch.no_grad()
+def hits(predict: Callable[[Tensor], Tensor], batches: Iterable[Batch]) -> Tensor:
+    """Of each image, whether the most probable class is right."""
+    return torch.cat([predict(x).argmax(dim=1) == y for x, y in batches])
+
+
+def percent(right: Tensor) -> float:
+    return 100.0 * right.sum().item() / len(right)
+
+
 def accuracy(network: nn.Module, path: Path, batches: Iterable[Batch], *, amp: bool = False) -> float:
     """Percent right, in evaluation mode: cells without running statistics still use those of the batch."""
-    network.eval()
-    right = asked = 0
-    for x, y in batches:
+
+    def predict(x: Tensor) -> Tensor:
         with torch.autocast(x.device.type, dtype=torch.bfloat16, enabled=amp):
-            right += (network(x, path).argmax(dim=1) == y).sum().item()
-        asked += len(y)
-    return 100.0 * right / asked
+            return network(x, path)
+
+    network.eval()
+    return percent(hits(predict, batches))

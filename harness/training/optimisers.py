@@ -1,10 +1,13 @@
 """Optimisers and schedules of a training set-up: built here for every paper, from fields of a config."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 from torch import nn
+
+DECAY = "Cosine"  # what learning rates fall by
 
 
 @dataclass(frozen=True)
@@ -32,28 +35,28 @@ def weight_optimiser(network: nn.Module, setup: SGD) -> torch.optim.SGD:
     return torch.optim.SGD(groups, lr=setup.lr_max, momentum=setup.momentum, nesterov=setup.nesterov)
 
 
-def schedule(
-    optimiser: torch.optim.Optimizer, setup: SGD, epochs: int, steps: int
-) -> torch.optim.lr_scheduler.LRScheduler:
-    """Linear warm-up where there is one, then a cosine from lr_max to lr_min; `steps` iterations an epoch."""
-    warm = setup.warmup_epochs * steps
-    cosine = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs * steps - warm, setup.lr_min)
-    if not warm:
-        return cosine
-    linear = torch.optim.lr_scheduler.LinearLR(optimiser, 1 / (warm + 1), 1.0, warm)
-    return torch.optim.lr_scheduler.SequentialLR(optimiser, [linear, cosine], [warm])
+def learning_rates(setup: SGD, epochs: int, steps: int) -> list[float]:
+    """Of each iteration, and the one that the schedule ends at; `steps` iterations an epoch.
 
-
-def learning_rates(
-    optimiser: torch.optim.Optimizer, scheduler: torch.optim.lr_scheduler.LRScheduler, steps: int
-) -> list[float]:
-    """The learning rate of each iteration and the one that the schedule ends at, as really stepped."""
-    rates = []
-    for _ in range(steps + 1):
-        rates.append(optimiser.param_groups[0]["lr"])
-        optimiser.step()
-        scheduler.step()
+    Linear warm-up if there is one, then a cosine from lr_max to lr_min. Each follows from the one before in
+    the arithmetic of torch's schedulers, so that the last bit is theirs too.
+    """
+    high, low, warm = setup.lr_max, setup.lr_min, setup.warmup_epochs * steps
+    first = 1 / (warm + 1)
+    rates = [high * first] * min(warm, 1)
+    for i in range(1, warm):
+        rates.append(rates[-1] * (1.0 + (1.0 - first) / (warm * first + (i - 1) * (1.0 - first))))
+    rates.append(low + (high - low) if warm else high)
+    falls = epochs * steps - warm
+    for i in range(1, falls + 1):
+        before, now = (1 + math.cos(math.pi * at / falls) for at in (i - 1, i))
+        rates.append(now / before * (rates[-1] - low) + low)
     return rates
+
+
+def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+    for group in optimiser.param_groups:
+        group["lr"] = rate
 
 
 def touched(network: nn.Module) -> list[bool]:

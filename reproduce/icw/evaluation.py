@@ -1,13 +1,12 @@
 """Appendix B: what a trained super-network predicts for an architecture, with batch norm adjusted to it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from harness.runs.checkpoint import Checkpoint
+from harness.runs.checkpoint import Phase
 from harness.runs.record import Run
 from harness.supernet.ranking import accuracy
 from harness.supernet.sampling import Path
@@ -37,26 +36,14 @@ class Evaluator:
         self.statistics = network.statistics()  # of batch norm, those of copies included
         self.trained = [value.clone() for value in self.statistics]
 
-    def score(
-        self,
-        asked: list[tuple[Path, tuple[Mode, ...]]],
-        done: list[list[float]],
-        checkpoint: Checkpoint,
-        trained: Callable[[], dict[str, Any]],
-    ) -> list[list[float]]:
-        """A row per architecture, with a score per calibration; a killed run goes on after what is `done`.
-
-        `trained` gives the state of the trained network, which a checkpoint keeps beside the scores.
-        """
-        rows = list(done)
-        if not rows:
-            checkpoint.save({**trained(), "scores": rows})
+    def score(self, asked: list[tuple[Path, tuple[Mode, ...]]], part: Phase) -> list[list[float]]:
+        """A row per architecture, with a score per calibration; a killed run goes on with the next one."""
+        rows = part.state or []
         for path, modes in asked[len(rows) :]:
             rows.append([self.one(path, mode) for mode in modes])
             self.run.progress(len(rows), len(asked), "scored architecture")
-            if checkpoint.due:
-                self.restore()
-                checkpoint.save({**trained(), "scores": rows})
+            if part.due:
+                part.save(rows)
         self.restore()
         return rows
 

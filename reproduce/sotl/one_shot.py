@@ -1,20 +1,20 @@
 """Section 4.2: train a super-network, fine-tune architectures from it, score them by every estimator."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from harness.data import load, split
-from harness.data.transform import shrink
-from harness.runs.checkpoint import Checkpoint
+from harness.runs.checkpoint import Checkpoint, Phase
 from harness.runs.record import Run
 from harness.supernet.sampling import whole
-from harness.training.batches import Batches, Pixels
+from harness.training.batches import Batches
+from harness.training.images import batches, leave_source
 from reproduce.sotl.candidates import Ranked, candidates
 from reproduce.sotl.score_tables import leave_tables
 from reproduce.sotl.scoring import Scorer, Scoring
-from reproduce.sotl.supernets import Trainer, Training, build
+from reproduce.sotl.supernets import SupernetLoop, Training, build
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,45 +33,36 @@ class Config(Training, Ranked, Scoring):
 
 def run(run: Run, config: Config) -> None:
     checkpoint = Checkpoint(run)
-    scorer = search(run, config, checkpoint, checkpoint.load() or {})
+    scorer = search(run, config, checkpoint)
     leave_tables(run, config, scorer.ranked, scorer.scores)
     checkpoint.remove()
 
 
-def search(run: Run, config: Config, checkpoint: Checkpoint, kept: dict[str, Any]) -> Scorer:
-    """Train the super-network and score every architecture, from where `kept` left off."""
+def search(run: Run, config: Config, part: Phase | Checkpoint) -> Scorer:
+    """Train the super-network and score every architecture."""
     ranked = candidates(run, config)
     train, held, classes = image_parts(run, config)
     network, choices = build(run, config, classes)
-    trainer = Trainer(run, config, network, choices, train)
-    if "trained" in kept:
-        network.load_state_dict(kept["trained"])
-        trainer.losses = kept["losses"]
-    else:
-        trainer.train(checkpoint, kept.get("training", {}))
+    trainer = SupernetLoop(run, config, network, choices, train)
+    trainer.train(part)
     run.metric("steps", trainer.total)
     run.metric("passes", trainer.total * trainer.passes_each)
     run.metric("final_training_loss", float(np.mean(trainer.losses[-trainer.per_epoch :])))
     paths = [whole(choices.choice(arch), network.cells) for arch in ranked.archs]
     scorer = Scorer(run, config, network, train, held, ranked, paths, amp=config.amp)
-    scorer.score(checkpoint, kept, {"trained": scorer.start.kept, "losses": trainer.losses})
+    scorer.score(part)
     return scorer
 
 
 def image_parts(run: Run, config: Config) -> tuple[Batches, Batches, int]:
     """Training and validation images, and the number of classes."""
     images = load(config.dataset, "train")
-    card = images.card
-    run.table("data", {"split": ["train"], "label": [card.title], "sha256": [card.identity.sha256]})
+    leave_source(run, images.card.title, images.card.identity.sha256)
     divided = images if config.divides == "train" else load(config.dataset, "test")
     parts = split(config.division, len(divided.y))
     kept = parts.train if config.divides == "train" else np.arange(len(images.y))
     kept = kept[: config.train_images]
-    x = shrink(images.x[kept], config.shrink)
-    pixels = Pixels.of(x)
-    train = Batches(x, images.y[kept], pixels, config.device, pad=x.shape[1] // 8)
     # Each super-network has its own order, so that ValAccMini and ValAcc have the noise of their images.
     validating = run.stream("validation order").permutation(parts.val)[: config.held_images]
-    held_x = shrink(divided.x[validating], config.shrink)
-    held = Batches(held_x, divided.y[validating], pixels, config.device)
-    return train, held, card.classes
+    chosen = [(images.x[kept], images.y[kept]), (divided.x[validating], divided.y[validating])]
+    return *batches(chosen, config.device, factor=config.shrink), images.card.classes

@@ -8,11 +8,13 @@ import numpy as np
 
 from harness.base.errors import HarnessError
 from harness.data import load
-from harness.data.transform import shrink
 from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
-from harness.training.batches import Batches, Pixels
-from harness.training.unrolled import Batch
+from harness.supernet.ranking import hits, percent
+from harness.training.batches import Batches
+from harness.training.images import batches
+from harness.training.loop import Loop
+from harness.training.unrolled import Batch, State
 from reproduce.sotl.perceptron import Goal, Perceptron, Slope
 from reproduce.sotl.vgg import POOL, VGG
 
@@ -68,17 +70,9 @@ def run(run: Run, config: Config) -> None:
             f"{run.spec.id}: every: {config.every} is less than unroll: train at least T steps"
         )
     pieces = images(run, config)
-    training = Training(run, config, pieces)
+    training = LearningRateLoop(run, config, pieces)
     checkpoint = Checkpoint(run)
-    kept = checkpoint.load()
-    if kept:
-        training.restore(kept)
-    while len(training.rows) < config.epochs:
-        run.progress(len(training.rows), config.epochs, "epoch")
-        training.epoch()
-        if checkpoint.due:
-            checkpoint.save(training.kept())
-    run.progress(config.epochs, config.epochs, "epoch")
+    training.train(checkpoint)
     leave(run, training)
     checkpoint.remove()
 
@@ -90,25 +84,19 @@ def images(run: Run, config: Config) -> Pieces:
     held, rest = np.split(order, [round(config.held * len(order))])
     if config.train_images and config.train_images > len(rest):
         raise HarnessError(f"{run.spec.id}: {config.train_images} training images of {len(rest)}: lower it")
-    x = {
-        "train": shrink(whole.x[rest[: config.train_images]], config.shrink),
-        "held": shrink(whole.x[held], config.shrink),
-        "test": shrink(test.x[: config.test_images], config.shrink),
-    }
-    y = {"train": whole.y[rest[: config.train_images]], "held": whole.y[held]}
-    y["test"] = test.y[: config.test_images]
-    pixels, pad = Pixels.of(x["train"]), x["train"].shape[1] // 8
-    cards = [whole.card, whole.card, test.card]
+    chosen = (whole, rest[: config.train_images]), (whole, held), (test, slice(config.test_images))
+    parts = [(images.x[these], images.y[these]) for images, these in chosen]
+    cards = [images.card for images, _ in chosen]
     run.table(
         "data",
         {
-            "part": list(x),
-            "images": [len(part) for part in y.values()],
+            "part": list(Pieces._fields),
+            "images": [len(y) for _, y in parts],
             "label": [card.title for card in cards],
             "sha256": [card.identity.sha256 for card in cards],
         },
     )
-    return Pieces(*(Batches(x[part], y[part], pixels, config.device, pad) for part in Pieces._fields))
+    return Pieces(*batches(parts, config.device, factor=config.shrink))
 
 
 def network(config: Config, pieces: Pieces) -> Network:
@@ -139,21 +127,29 @@ def updated(rate: float, gradient: float, config: Config, counts: Counts) -> flo
     return new
 
 
-class Training:
+class LearningRateLoop(Loop):
     """One network on its way; runs of one seed share initial weights and minibatches, whatever their T."""
 
     def __init__(self, run: Run, config: Config, pieces: Pieces) -> None:
-        self.run, self.config, self.pieces = run, config, pieces
+        super().__init__(run, config.epochs, "epoch", "weights", "statistics", "rate", "rows", "looked")
+        self.config, self.pieces = config, pieces
         self.network = network(config, pieces)
         state = self.network.start(int(run.stream("weights").integers(2**63)))
-        self.state = {name: weight.to(config.device) for name, weight in state.items()}
-        for name, value in self.network.statistics.items():
-            self.network.statistics[name] = value.to(config.device)
+        self.weights = {name: weight.to(config.device) for name, weight in state.items()}
+        self.statistics = {name: value.to(config.device) for name, value in self.network.statistics.items()}
         self.rate = config.lr
         self.rows: list[dict[str, float]] = []
         self.looked = 0  # held-out batches that were looked at
 
-    def epoch(self) -> None:
+    @property
+    def statistics(self) -> State:
+        return self.network.statistics
+
+    @statistics.setter
+    def statistics(self, values: State) -> None:
+        self.network.statistics.update(values)
+
+    def _one(self) -> None:
         """Every image: unroll T minibatches, update the learning rate, then train on the same minibatches."""
         config, counts = self.config, Counts()
         rng = self.run.stream(f"epoch {len(self.rows) + 1}")
@@ -165,8 +161,8 @@ class Training:
             batches = [self._batch(part, rng) for part in parts[start : start + block]]
             first = self._learn(batches[: config.unroll], counts) if config.unroll else None
             for i, batch in enumerate(batches):
-                slope = first if first and i == 0 else self.network.slope(self.state, batch)
-                self.network.move(self.state, slope, self.rate)
+                slope = first if first and i == 0 else self.network.slope(self.weights, batch)
+                self.network.move(self.weights, slope, self.rate)
                 losses.append(slope.loss)
                 rates.append(self.rate)
         self.rows.append(
@@ -190,7 +186,7 @@ class Training:
         goal = self._goal(len(batches))
         if goal.held is None and len(batches) == 1:
             return None  # a first loss does not depend on the learning rate
-        gradient, first = self.network.hypergradient(self.state, self.rate, batches, goal)
+        gradient, first = self.network.hypergradient(self.weights, self.rate, batches, goal)
         self.rate = updated(self.rate, gradient, self.config, counts)
         return first
 
@@ -206,25 +202,13 @@ class Training:
 
     def accuracy(self) -> float:
         """Percent of the test images, after the epoch."""
-        right = 0
-        for x, y in self.pieces.test.in_order(500):
-            right += int((self.network.logits(self.state, x).argmax(1) == y).sum())
-        return 100 * right / len(self.pieces.test)
-
-    def kept(self) -> dict:
-        """All that the rest of the training depends on."""
-        tensors = {"state": self.state, "statistics": self.network.statistics}
-        return {**tensors, "rate": self.rate, "rows": self.rows, "looked": self.looked}
-
-    def restore(self, kept: dict) -> None:
-        self.state, self.rate = kept["state"], kept["rate"]
-        self.rows, self.looked = kept["rows"], kept["looked"]
-        self.network.statistics.update(kept["statistics"])
+        batches = self.pieces.test.in_order(500)
+        return percent(hits(lambda x: self.network.logits(self.weights, x), batches))
 
 
-def leave(run: Run, training: Training) -> None:
+def leave(run: Run, training: LearningRateLoop) -> None:
     """The table `epochs`, and how often updates were clipped or overridden in each half of the training."""
-    rows, state = training.rows, training.state
+    rows, state = training.rows, training.weights
     run.table("epochs", {name: [row[name] for row in rows] for name in rows[0]})
     run.metric("parameters", sum(weight.numel() for weight in state.values()))
     run.metric("accuracy", rows[-1]["accuracy"], "%")

@@ -8,11 +8,15 @@ from torch.nn import functional
 
 from harness.data import load
 from harness.data.transform import cutout_mask
-from harness.runs.checkpoint import Checkpoint
+from harness.runs.checkpoint import Checkpoint, Phase
 from harness.runs.record import Run
 from harness.spaces.darts_net import network as stand_alone
+from harness.supernet.ranking import hits, percent
 from harness.training.batches import Batches, Pixels
-from harness.training.optimisers import SGD, learning_rates, schedule, weight_optimiser
+from harness.training.images import batches, leave_source
+from harness.training.loop import Loop
+from harness.training.optimisers import SGD, learning_rates, set_rate, weight_optimiser
+from harness.training.seeded import seeded
 from reproduce.sotl import one_shot
 
 
@@ -43,84 +47,62 @@ class Config(one_shot.Config):
 
 def run(run: Run, config: Config) -> None:
     checkpoint = Checkpoint(run)
-    kept = checkpoint.load() or {}
-    if "chosen" not in kept:
-        scorer, finetune = one_shot.search(run, config, checkpoint, kept), config.finetunes[0].name
-        steps = {"sotl": config.sotl_step, "valacc": 0}
-        kept = {"chosen": {score: scorer.best(finetune, score, step) for score, step in steps.items()}}
-        kept |= {"done": {}, "metrics": [(m.name, m.value) for m in run.metrics], "truths": run.truths}
-        checkpoint.save(kept)
-    else:  # what the search left in the record
-        run.truths += kept["truths"]
-        for name, value in kept["metrics"]:
-            run.metric(name, value)
+    chosen = checkpoint.phase("search", lambda part: _chosen(run, config, part))
     train, test = _images(run, config)
-    for arch in dict.fromkeys(kept["chosen"].values()):
-        if arch in kept["done"]:
-            continue
-        again = Retraining(run, config, arch, train)
-        again.train(checkpoint, kept)
-        kept["done"][arch] = again.error(test)
-        kept.pop("retraining", None)
-        checkpoint.save(kept)
-    for score, arch in kept["chosen"].items():
-        run.metric(f"error_{score}", kept["done"][arch], "%")
-    chosen = kept["chosen"]
+    errors = {}
+    for arch in dict.fromkeys(chosen.values()):
+
+        def again(part: Phase, arch: str = arch) -> float:
+            training = RetrainingLoop(run, config, arch, train)
+            training.train(part)
+            return training.error(test)
+
+        errors[arch] = checkpoint.phase(f"retraining of {arch}", again)
+    for score, arch in chosen.items():
+        run.metric(f"error_{score}", errors[arch], "%")
     run.table("chosen", {"by": list(chosen), "architecture": list(chosen.values())})
     checkpoint.remove()
 
 
-def _images(run: Run, config: Config) -> tuple[Batches, Batches]:
+def _chosen(run: Run, config: Config, part: Phase) -> dict[str, str]:
+    """The architecture that each score ranks first."""
+    scorer, finetune = one_shot.search(run, config, part), config.finetunes[0].name
+    return {
+        score: scorer.best(finetune, score, at) for score, at in (("sotl", config.sotl_step), ("valacc", 0))
+    }
+
+
+def _images(run: Run, config: Config) -> list[Batches]:
     train, test = (load(config.dataset, part) for part in ("train", "test"))
-    label, sha256 = train.card.title, train.card.identity.sha256
-    run.table("data", {"split": ["train"], "label": [label], "sha256": [sha256]})
-    protocol, pixels = config.retrain, Pixels.of(train.x)
-    first = slice(protocol.train_images), slice(protocol.test_images)
-    return (
-        Batches(train.x[first[0]], train.y[first[0]], pixels, config.device),
-        Batches(test.x[first[1]], test.y[first[1]], pixels, config.device),
-    )
+    leave_source(run, train.card.title, train.card.identity.sha256)
+    wanted = (train, config.retrain.train_images), (test, config.retrain.test_images)
+    parts = [(images.x[:first], images.y[:first]) for images, first in wanted]
+    return batches(parts, config.device, pixels=Pixels.of(train.x))
 
 
-class Retraining:
+class RetrainingLoop(Loop):
     """One stand-alone training; what an epoch draws follows from its number."""
 
     def __init__(self, run: Run, config: Config, arch: str, images: Batches) -> None:
-        self.run, self.protocol, self.arch, self.images = run, config.retrain, arch, images
-        protocol = config.retrain
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(run.stream(f"weights of {arch}").integers(2**63)))
-            network = stand_alone(arch, protocol.channels, protocol.layers, 10, auxiliary=True)
-        self.network = network.to(config.device, memory_format=torch.channels_last)
-        self.optimiser = weight_optimiser(self.network, protocol.weights)
-        dummy = weight_optimiser(nn.Linear(1, 1), protocol.weights)
-        # Stepped once an epoch, as DARTS does, and before it (D37).
-        self.rates = learning_rates(
-            dummy, schedule(dummy, protocol.weights, protocol.epochs, 1), protocol.epochs
+        self.protocol = protocol = config.retrain
+        super().__init__(run, protocol.epochs, "epoch of retraining", "network", "optimiser")
+        self.arch, self.images = arch, images
+        self.network = seeded(
+            run,
+            f"weights of {arch}",
+            lambda: stand_alone(arch, protocol.channels, protocol.layers, 10, auxiliary=True),
+            config.device,
         )
-        self.epoch = 0
+        self.optimiser = weight_optimiser(self.network, protocol.weights)
+        # Stepped once an epoch, as DARTS does, and before it (D37).
+        self.rates = learning_rates(protocol.weights, protocol.epochs, 1)
 
-    def train(self, checkpoint: Checkpoint, kept: dict) -> None:
-        """To the last epoch, from where `kept` left off."""
-        found = kept.get("retraining")
-        if found is not None and found["arch"] == self.arch:
-            self.epoch = found["epoch"]
-            self.network.load_state_dict(found["network"])
-            self.optimiser.load_state_dict(found["optimiser"])
-        while self.epoch < self.protocol.epochs:
-            self._epoch()
-            self.epoch += 1
-            self.run.progress(self.epoch, self.protocol.epochs, "epoch of retraining")
-            if checkpoint.due:
-                checkpoint.save({**kept, "retraining": self._state()})
-
-    def _epoch(self) -> None:
+    def _one(self) -> None:
         protocol, n = self.protocol, len(self.images)
         self.network.train()
-        self.network.drop_path = protocol.drop_path * self.epoch / protocol.epochs
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.rates[self.epoch + 1]
-        rng = self.run.stream(f"epoch {self.epoch} of {self.arch}")
+        self.network.drop_path = protocol.drop_path * self.step / protocol.epochs
+        set_rate(self.optimiser, self.rates[self.step + 1])
+        rng = self.run.stream(f"epoch {self.step} of {self.arch}")
         # Drop-path draws from torch's own generator.
         torch.manual_seed(int(rng.integers(2**63)))
         order = rng.permutation(n)
@@ -140,17 +122,7 @@ class Retraining:
         extra = functional.cross_entropy(second, y)
         return functional.cross_entropy(logits, y) + self.protocol.auxiliary * extra
 
-    @torch.no_grad()
     def error(self, test: Batches) -> float:
         """Percent wrong on the test images."""
         self.network.eval()
-        wrong = sum((self.network(x).argmax(dim=1) != y).sum().item() for x, y in test.in_order(256))
-        return 100.0 * wrong / len(test)
-
-    def _state(self) -> dict:
-        return {
-            "arch": self.arch,
-            "epoch": self.epoch,
-            "network": self.network.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-        }
+        return percent(~hits(self.network, test.in_order(256)))

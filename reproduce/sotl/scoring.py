@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from harness.runs.checkpoint import Checkpoint
+from harness.runs.checkpoint import Checkpoint, Phase
 from harness.runs.record import Run
 from harness.supernet.ranking import SCORES, FineTune, Start, accuracy, fine_tune
 from harness.supernet.sampling import Path
@@ -62,22 +62,23 @@ class Scorer:
             self.wholes.append(held.in_order(config.val_at_once))
         self.scores = {setup.name: Scores() for setup in config.finetunes}
 
-    def score(self, checkpoint: Checkpoint, kept: dict[str, Any], trained: dict[str, Any]) -> None:
+    def score(self, at: Phase | Checkpoint) -> None:
         """Every architecture under every way of fine-tuning, on identical minibatches."""
-        for name, done in kept.get("scores", {}).items():
-            self.scores[name] = Scores(**done)
+        self._load(at.phase("scores", self._score))
+
+    def _score(self, part: Phase) -> dict[str, Any]:
+        self._load(part.state or {})
         total = len(self.paths) * len(self.config.finetunes)
-        if "trained" not in kept:
-            checkpoint.save({**trained, **self._state()})
         for setup in self.config.finetunes:
             batches, scores = self._batches(setup), self.scores[setup.name]
             for path in self.paths[len(scores.training) :]:
                 self._one(setup, path, batches, scores)
                 n = sum(len(each.training) for each in self.scores.values())
                 self.run.progress(n, total, "fine-tuned architecture")
-                if checkpoint.due:
-                    checkpoint.save({**trained, **self._state()})
+                if part.due:
+                    part.save(self._state())
         self.start.restore()
+        return self._state()
 
     def _one(self, setup: FineTune, path: Path, batches: list, scores: Scores) -> None:
         config, amp, minis, wholes = self.config, self.amp, [], []
@@ -111,4 +112,7 @@ class Scorer:
         return self.ranked.archs[int(np.argmax(values))]
 
     def _state(self) -> dict[str, Any]:
-        return {"scores": {name: vars(scores) for name, scores in self.scores.items()}}
+        return {name: vars(scores) for name, scores in self.scores.items()}
+
+    def _load(self, state: dict[str, Any]) -> None:
+        self.scores |= {name: Scores(**done) for name, done in state.items()}

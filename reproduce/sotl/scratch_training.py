@@ -17,8 +17,10 @@ from harness.runs.record import Run
 from harness.spaces import nb201
 from harness.spaces.nb201_net import network
 from harness.supernet.ranking import Gradients
-from harness.training.batches import Batches, Pixels
-from harness.training.optimisers import SGD, schedule, weight_optimiser
+from harness.training.batches import Batches
+from harness.training.images import batches
+from harness.training.optimisers import SGD, learning_rates, set_rate, weight_optimiser
+from harness.training.seeded import seeded
 from reproduce.sotl.candidates import Candidates, Ranked, candidates
 
 # Of every epoch; higher = predicted better. scratch_curves leaves the first three and FURTHER as well.
@@ -50,17 +52,16 @@ class Config(Ranked):
 
 
 def run(run: Run, config: Config) -> None:
+    if config.epochs > config.schedule_epochs:
+        raise HarnessError(f"{run.spec.id}: {config.epochs} epochs are more than schedule_epochs: raise it")
     ranked = candidates(run, config)
     archs = ranked.archs[: config.first]
     truth = known(run, archs, ranked, config)
     train, held = images(run, config)
-    checkpoint = Checkpoint(run)
-    done = checkpoint.load() or []
-    for arch in archs[len(done) :]:
+    checkpoint, done = Checkpoint(run), []
+    for arch in archs:
+        done.append(checkpoint.phase(arch, lambda _, arch=arch: trained(run, arch, train, held, config)))
         run.progress(len(done), len(archs), "architecture")
-        done.append(trained(run, arch, train, held, config))
-        checkpoint.save(done)
-    run.progress(len(archs), len(archs), "architecture")
     leave_tables(run, archs, done, {"params": ranked.params[: len(archs)], **truth})
     checkpoint.remove()
 
@@ -73,7 +74,7 @@ def known(run: Run, archs: list[str], ranked: Candidates, config: Config) -> dic
     return found
 
 
-def images(run: Run, config: Config) -> tuple[Batches, Batches]:
+def images(run: Run, config: Config) -> list[Batches]:
     """To train on and to validate on, in random order; both parts of the training set."""
     whole = load(config.dataset, "train")
     parts = split(config.division, len(whole.y))
@@ -94,46 +95,32 @@ def images(run: Run, config: Config) -> tuple[Batches, Batches]:
             "sha256": [card.identity.sha256] * 2,
         },
     )
-    x = {name: shrunk(whole.x[indices], config.shrink) for name, indices in chosen.items()}
-    pixels = Pixels.of(x["train"])
-    train, held = (
-        Batches(x[name], whole.y[indices], pixels, config.device) for name, indices in chosen.items()
-    )
-    return train, held
-
-
-def shrunk(x: np.ndarray, factor: int) -> np.ndarray:
-    """Means of factor × factor pixels, rounded; the side must be a multiple of the factor."""
-    n, height, width, channels = x.shape
-    if height % factor or width % factor:
-        raise HarnessError(f"images of {height}x{width} cannot be shrunk {factor} times: choose a divisor")
-    blocks = x.reshape(n, height // factor, factor, width // factor, factor, channels)
-    return x if factor == 1 else np.rint(blocks.mean((2, 4), dtype=np.float32)).astype(np.uint8)
+    parts = [(whole.x[indices], whole.y[indices]) for indices in chosen.values()]
+    return batches(parts, config.device, factor=config.shrink)
 
 
 class Training:
     """A stand-alone network on its way; all architectures have the same start seed and minibatches."""
 
     def __init__(self, run: Run, arch: str, images: Batches, config: Config) -> None:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(run.stream("weights").integers(2**63)))
-            net = network(arch, config.channels, config.cells, nb201.TASKS[config.dataset].classes)
+        shape = (arch, config.channels, config.cells, nb201.TASKS[config.dataset].classes)
+        self.net = seeded(run, "weights", lambda: network(*shape), config.device)
         self.run, self.images, self.batch = run, images, config.batch
-        self.net = net.to(config.device, memory_format=torch.channels_last)
-        self.optimiser = weight_optimiser(net, config.weights)
-        steps = math.ceil(len(images) / config.batch)
-        self.cosine = schedule(self.optimiser, config.weights, config.schedule_epochs, steps)
-        self.gradients = Gradients(list(net.parameters()))
+        self.optimiser = weight_optimiser(self.net, config.weights)
+        self.steps = math.ceil(len(images) / config.batch)
+        self.rates = learning_rates(config.weights, config.schedule_epochs, self.steps)
+        self.gradients = Gradients(list(self.net.parameters()))
 
     def epoch(self, number: int) -> dict[str, float]:
         """One pass over the training images; losses are those before each update, in train mode."""
         rng, images = self.run.stream(f"epoch {number}"), self.images
         order = rng.permutation(len(images))
-        cropped = crop_flip(images.x[order], rng, pad=images.x.shape[1] // 8)
+        cropped = crop_flip(images.x[order], rng, pad=images.pad)
         here = Batches(cropped, images.y[order], images.pixels, images.device)
         summed, right, value = 0.0, 0, math.nan
         self.net.train()
-        for x, y in (here.take(part) for part in _parts(len(order), self.batch)):
+        for step, part in enumerate(_parts(len(order), self.batch), number * self.steps):
+            x, y = here.take(part)
             logits = self.net(x)
             loss = functional.cross_entropy(logits, y)
             # Zeros, not None: behind `none` there are zero gradients in the benchmark, and weights decay.
@@ -145,8 +132,8 @@ class Training:
                 break
             right += int((logits.detach().argmax(1) == y).sum())
             sog, sogn, sogn_l1, *_ = self.gradients.add()
+            set_rate(self.optimiser, self.rates[step])
             self.optimiser.step()
-            self.cosine.step()
         scores = {"sotl": -summed / len(order), "trainacc": 100 * right / len(order), "tlmini": -value}
         if math.isfinite(summed):
             scores |= {"sog": sog, "sogn": sogn, "sogn_l1": sogn_l1}

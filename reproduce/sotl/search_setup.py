@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass
 
-import torch
 from torch import nn
 
 from harness.runs.record import Run
 from harness.training.optimisers import (
+    DECAY,
     SGD,
     Adam,
     architecture_optimiser,
     learning_rates,
-    schedule,
     weight_optimiser,
 )
 
@@ -38,15 +37,12 @@ class Config(OneShot):
 def run(run: Run, config: Config) -> None:
     network = nn.Linear(2, 2)
     optimiser = weight_optimiser(network, config.weights)
-    epochs = config.one_shot_epochs
-    scheduler = schedule(optimiser, config.weights, epochs, STEPS)
-    network(torch.zeros(1, 2)).sum().backward()
-    first = dict(optimiser.param_groups[0])
-    rates = learning_rates(optimiser, scheduler, epochs * STEPS)
+    first = optimiser.param_groups[0]
+    rates = learning_rates(config.weights, config.one_shot_epochs, STEPS)
     adam = architecture_optimiser(network.parameters(), config.architecture)
     texts = {
         "Batch size": config.batch_size,
-        "LR scheduler": type(scheduler).__name__.removesuffix("AnnealingLR"),
+        "LR scheduler": DECAY,
         "LR max": f"{max(rates):g}",
         "LR min": f"{min(rates):g}",
         "Optimizer": type(optimiser).__name__,

@@ -1,5 +1,6 @@
 """Super-networks of the thesis and their training (sections 3.4 and 4.2)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,13 +9,13 @@ import torch
 from torch import nn
 
 from harness.base.errors import HarnessError
-from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
 from harness.supernet import darts_net, nb1shot1_net, nb201_net, sampling
 from harness.supernet.training import Method, adapt, descend, passes
 from harness.training.batches import Batches
-from harness.training.optimisers import touch, touched, weight_optimiser
-from harness.training.steps import Steps
+from harness.training.loop import Steps
+from harness.training.optimisers import set_rate, weight_optimiser
+from harness.training.seeded import seeded
 from reproduce.sotl.search_setup import OneShot
 
 
@@ -32,30 +33,32 @@ class Training(OneShot, Method):
     device: str = "cpu"
 
 
-def of_space(config: Training, classes: int) -> tuple[nn.Module, sampling.Choices]:
-    """The super-network over a space, and what draws from that space."""
-    channels, cells = config.channels, config.cells
+def of_space(config: Training, classes: int) -> tuple[Callable[[], nn.Module], sampling.Choices]:
+    """What makes the super-network over a space, and what draws from that space."""
+    sizes = config.channels, config.cells, classes
     match config.space:
         case "nb201":
-            network = nb201_net.build(channels, cells, classes)
-            if config.head_norm == "batch":
-                network.head[0] = nn.BatchNorm2d(4 * channels, affine=False, track_running_stats=False)
-            return network, nb201_net
+            return lambda: _nb201(config, classes), nb201_net
         case "darts":
-            return darts_net.SuperNetwork(darts_net.Skeleton(channels, cells, classes)), darts_net
+            return lambda: darts_net.SuperNetwork(darts_net.Skeleton(*sizes)), darts_net
         case "nb1shot1-1" | "nb1shot1-2" | "nb1shot1-3":
             number = int(config.space[-1])
-            skeleton = nb1shot1_net.Skeleton(channels, cells, classes)
-            return nb1shot1_net.SuperNetwork(number, skeleton), nb1shot1_net.Choices(number)
+            skeleton = nb1shot1_net.Skeleton(*sizes)
+            return lambda: nb1shot1_net.SuperNetwork(number, skeleton), nb1shot1_net.Choices(number)
     raise HarnessError(f"no super-network of the thesis is over {config.space!r}: see section 3.2.1")
+
+
+def _nb201(config: Training, classes: int) -> nn.Module:
+    network = nb201_net.build(config.channels, config.cells, classes)
+    if config.head_norm == "batch":
+        network.head[0] = nn.BatchNorm2d(4 * config.channels, affine=False, track_running_stats=False)
+    return network
 
 
 def build(run: Run, config: Training, classes: int) -> tuple[nn.Module, sampling.Choices]:
     """Freshly initialised from a stream of its own."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(run.stream("weights").integers(2**63)))
-        network, choices = of_space(config, classes)
-    return network.to(config.device, memory_format=torch.channels_last), choices
+    make, choices = of_space(config, classes)
+    return seeded(run, "weights", make, config.device), choices
 
 
 def begin_gradients(network: nb201_net.SuperNetwork, path: sampling.Path) -> None:
@@ -68,7 +71,7 @@ def begin_gradients(network: nb201_net.SuperNetwork, path: sampling.Path) -> Non
                     parameter.grad = torch.zeros_like(parameter)
 
 
-class Trainer(Steps):
+class SupernetLoop(Steps):
     """A training of a super-network, by one step or one task per minibatch."""
 
     def __init__(
@@ -80,44 +83,24 @@ class Trainer(Steps):
         if config.image_passes is not None:
             total = max(1, config.image_passes // self.passes_each)
         super().__init__(run, images, config.batch_size, epochs, config.weights, total)
-        self.config, self.network = config, network
+        self.config, self.network, self.name = config, network, "the super-network"
         self.anew = config.in_tasks and config.anew
         # Steps for which tasks keep a learning rate: an epoch, or as many plateaus (D16).
         self.held_for = self.per_epoch if total is None else max(1, round(total / epochs))
-        self.step = 0
-        self.losses: list[float] = []
         self.optimiser = self._optimiser(self.rates[0])
 
-    def train(self, checkpoint: Checkpoint, kept: dict) -> None:
-        """To the end, from where `kept` left off."""
-        if kept:
-            self._load(kept)
-        while self.step < self.total:
-            self._one()
-            self.run.progress(self.step, self.total, "step of training")
-            if checkpoint.due:
-                checkpoint.save({"training": self._state()})
-
-    def _one(self) -> None:
+    def _one(self) -> float:
         config, amp = self.config, self.config.amp
         if not self.anew:
-            self.set_rate(self.optimiser, self.step)
+            set_rate(self.optimiser, self.rates[self.step])
         elif self.step % self.held_for == 0:
             # The author makes this optimiser anew each epoch and never tells it of the schedule (NOTES D8).
             self.optimiser = self._optimiser(self.rates[self.step])
         rng = self.run.stream(f"paths {self.step}")
         batch = self.batch(self.step)
         if config.in_tasks:
-            loss = adapt(self.network, self.optimiser, lambda: self._drawn(rng), batch, config, amp=amp)
-        else:
-            loss = descend(self.network, self.optimiser, self._drawn(rng), batch, config, amp=amp)
-        if not np.isfinite(loss):
-            raise HarnessError(
-                f"{self.run.spec.id}: the super-network's loss became {loss} at step {self.step} of"
-                f" {self.total}: lower weights.lr_max"
-            )
-        self.losses.append(loss)
-        self.step += 1
+            return adapt(self.network, self.optimiser, lambda: self._drawn(rng), batch, config, amp=amp)
+        return descend(self.network, self.optimiser, self._drawn(rng), batch, config, amp=amp)
 
     def _drawn(self, rng: np.random.Generator) -> list[sampling.Path]:
         paths = self.draw(rng)
@@ -134,18 +117,3 @@ class Trainer(Steps):
             if self.anew:
                 group["nesterov"] = False
         return optimiser
-
-    def _state(self) -> dict:
-        return {
-            "step": self.step,
-            "losses": self.losses,
-            "network": self.network.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "touched": touched(self.network),
-        }
-
-    def _load(self, kept: dict) -> None:
-        self.step, self.losses = kept["step"], list(kept["losses"])
-        self.network.load_state_dict(kept["network"])
-        self.optimiser.load_state_dict(kept["optimiser"])
-        touch(self.network, kept["touched"])

@@ -123,20 +123,20 @@ def test_every_super_network_ranks_the_same_architectures(tmp_path):
 def test_a_budget_in_passes_is_the_same_compute_for_every_method(tmp_path, method, each):
     run, config = a_run(tmp_path, image_passes=80, **method)
     train, _, classes = one_shot.image_parts(run, config)
-    trainer = supernets.Trainer(run, config, *supernets.build(run, config, classes), train)
+    trainer = supernets.SupernetLoop(run, config, *supernets.build(run, config, classes), train)
     assert (trainer.passes_each, trainer.total) == (each, 80 // each)
     run, config = a_run(tmp_path, image_passes=None, one_shot_epochs=3, **method)
-    trainer = supernets.Trainer(run, config, *supernets.build(run, config, classes), train)
+    trainer = supernets.SupernetLoop(run, config, *supernets.build(run, config, classes), train)
     assert trainer.total == 3 * 4  # 32 training images in batches of 8
 
 
 def test_the_schedule_and_the_optimiser_are_those_of_table_b_1(tmp_path):
     run, config = a_run(tmp_path, image_passes=80)
     train, _, classes = one_shot.image_parts(run, config)
-    trainer = supernets.Trainer(run, config, *supernets.build(run, config, classes), train)
+    trainer = supernets.SupernetLoop(run, config, *supernets.build(run, config, classes), train)
     expected = [0.001 + 0.024 * (1 + np.cos(np.pi * step / 80)) / 2 for step in range(80)]
     assert trainer.rates[:80] == pytest.approx(expected)
-    trainer.train(checkpoint.Checkpoint(run), {})
+    trainer.train(checkpoint.Checkpoint(run))
     group = trainer.optimiser.param_groups[0]
     assert group["lr"] == trainer.rates[79] and group["nesterov"] and group["weight_decay"] == 5e-4
 
@@ -159,7 +159,7 @@ def test_a_budget_in_passes_keeps_the_number_of_plateaus(tmp_path):
 
 def rates_seen(run: Run, config: one_shot.Config, steps: int) -> dict[str, list]:
     train, _, classes = one_shot.image_parts(run, config)
-    trainer = supernets.Trainer(run, config, *supernets.build(run, config, classes), train)
+    trainer = supernets.SupernetLoop(run, config, *supernets.build(run, config, classes), train)
     seen: dict[str, list] = {"rates": trainer.rates, "lr": [], "nesterov": [], "momentum": []}
     for _ in range(steps):
         trainer._one()

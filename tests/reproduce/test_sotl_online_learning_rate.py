@@ -22,7 +22,7 @@ from harness.spec import artefacts
 from harness.spec.experiments import paper
 from harness.training.unrolled import sgd, unrolled
 from reproduce.sotl import online_learning_rate
-from reproduce.sotl.online_learning_rate import Config, Counts, Training, images, updated
+from reproduce.sotl.online_learning_rate import Config, Counts, LearningRateLoop, images, updated
 
 TINY = {"dataset": "made", "hidden": [12, 9], "batch": 16, "epochs": 3, "unroll": 3, "lr": 0.05}
 SMALL_VGG = {"hidden": [8, 6], "plan": [4, 0, 5, 0, 6, 0], "dropout": 0.5, "crops": True, "shrink": 2}
@@ -48,9 +48,9 @@ SMALL = SmallRuns(online_learning_rate, TINY)
 a_run = SMALL.begun
 
 
-def a_training(folder: Path, **changed: object) -> Training:
+def a_training(folder: Path, **changed: object) -> LearningRateLoop:
     run, config = a_run(folder, **changed)
-    return Training(run, config, images(run, config))
+    return LearningRateLoop(run, config, images(run, config))
 
 
 def done(folder: Path, **changed: object) -> tuple[pd.DataFrame, dict[str, float]]:
@@ -99,7 +99,7 @@ def test_an_epoch_written_out(tmp_path, changed):
     """T minibatches unrolled, the rate updated, the same trained on again; an epoch's last run is shorter."""
     training = a_training(tmp_path, **changed)
     config, run = training.config, training.run
-    state = {name: weight.clone() for name, weight in training.state.items()}
+    state = {name: weight.clone() for name, weight in training.weights.items()}
     train, rate, counts, rates = training.pieces.train, config.lr, Counts(), []
     order = run.stream("epoch 1").permutation(len(train))
     parts = [train.take(order[i : i + 16]) for i in range(0, len(order), 16)]
@@ -116,12 +116,12 @@ def test_an_epoch_written_out(tmp_path, changed):
             slopes = torch.autograd.grad(loss(leaves, batch), list(leaves.values()))
             state = {n: (w - rate * g).detach() for (n, w), g in zip(leaves.items(), slopes, strict=True)}
             rates.append(rate)
-    training.epoch()
+    training.one()
     row = training.rows[0]
     assert row["updates"] == counts.updates == math.ceil(12 / block)
     assert (row["rate"], row["rate_end"]) == pytest.approx((np.mean(rates), rate), rel=1e-5)
     for name, weight in state.items():
-        torch.testing.assert_close(training.state[name], weight, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(training.weights[name], weight, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("more", [{}, SMALL_VGG], ids=["perceptron", "vgg"])
@@ -166,13 +166,13 @@ def test_the_rate_is_learnt_and_everything_is_recorded(tmp_path):
 
 def test_every_epoch_sees_all_training_images_in_an_order_of_its_own(tmp_path, monkeypatch):
     training, seen = a_training(tmp_path), []
-    take = Training._batch
+    take = LearningRateLoop._batch
     monkeypatch.setattr(
-        Training, "_batch", lambda self, part, rng: seen.append(part) or take(self, part, rng)
+        LearningRateLoop, "_batch", lambda self, part, rng: seen.append(part) or take(self, part, rng)
     )
     orders = []
     for _ in range(2):
-        training.epoch()
+        training.one()
         orders.append(np.concatenate(seen))
         seen.clear()
     assert all(np.array_equal(np.sort(order), np.arange(180)) for order in orders)

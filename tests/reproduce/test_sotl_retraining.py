@@ -65,7 +65,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def test_each_score_chooses_its_best_and_errors_are_percent(tmp_path, whole):
     run, config = a_run(tmp_path)
-    scorer = one_shot.search(run, config, checkpoints.Checkpoint(run), {})
+    scorer = one_shot.search(run, config, checkpoints.Checkpoint(run))
     scores = scorer.scores["lr0.01-b8"]
     sums = [rows[:, 0].sum().item() for rows in scores.training]
     accuracies = [found[0][0] for found in scores.whole]
@@ -76,11 +76,11 @@ def test_each_score_chooses_its_best_and_errors_are_percent(tmp_path, whole):
     assert all(0 <= metrics(whole)[f"error_{score}"] <= 100 for score in ("sotl", "valacc"))
 
 
-def trained(tmp_path: Path, **protocol: object) -> retraining.Retraining:
+def trained(tmp_path: Path, **protocol: object) -> retraining.RetrainingLoop:
     run, config = a_run(tmp_path, retrain={**TINY["retrain"], **protocol})
     images = retraining.load("made-up", "train")
     arch = one_shot.candidates(run, config).archs[0]
-    return retraining.Retraining(run, config, arch, Batches(images.x, images.y, Pixels.of(images.x)))
+    return retraining.RetrainingLoop(run, config, arch, Batches(images.x, images.y, Pixels.of(images.x)))
 
 
 def test_the_schedule_falls_to_zero_once_an_epoch(tmp_path):
@@ -103,8 +103,8 @@ def test_the_second_classifier_counts_four_tenths(tmp_path):
 def test_drop_path_grows_and_images_are_cut(tmp_path, monkeypatch):
     again, seen = trained(tmp_path, epochs=4), []
     monkeypatch.setattr(again, "loss", lambda x, y: seen.append(x) or again.network(x)[0].sum() * 0.0)
-    again.epoch = 2
-    again._epoch()
+    again.step = 2
+    again._one()
     assert again.network.drop_path == pytest.approx(0.2 * 2 / 4)
     blank = [(x == 0).all(dim=1).flatten(1).sum(dim=1) for x in seen]
     assert (torch.cat(blank) >= 8 * 8).all()  # a square of 16 whose centre is in a corner leaves 8 x 8

@@ -21,7 +21,7 @@ from harness.spaces.nb201_net import network
 from harness.spec.experiments import paper
 from reproduce.sotl import scratch_training
 from reproduce.sotl.candidates import Candidates
-from reproduce.sotl.scratch_training import SCORES, Config, images, shrunk, trained
+from reproduce.sotl.scratch_training import SCORES, Config, images, trained
 
 ARCHS = [nb201.from_digits(row) for row in ("333333", "121310", "040200", "313123")]
 WEIGHTS = {"lr_max": 0.1, "lr_min": 0.0, "momentum": 0.9, "weight_decay": 5e-4, "nesterov": True}
@@ -198,15 +198,6 @@ def test_images_are_drawn_apart_and_only_as_many_as_there_are(tmp_path):
     assert both == {x.tobytes() for x in made_images().x}
     with pytest.raises(HarnessError, match="61 val images are wanted of 60"):
         images(run, replace(config, val_images=61))
-
-
-def test_shrunk_averages_blocks():
-    x = np.arange(2 * 4 * 4 * 3, dtype=np.uint8).reshape(2, 4, 4, 3)
-    assert shrunk(x, 1) is x
-    assert shrunk(x, 2)[1, 1, 0, 2] == np.rint(x[1, 2:4, 0:2, 2].mean())
-    assert shrunk(x, 2).dtype == np.uint8
-    with pytest.raises(HarnessError, match="4x4 cannot be shrunk 3 times"):
-        shrunk(x, 3)
 
 
 @pytest.mark.parametrize("scale", ["smoke", "cpu", "paper"])

@@ -119,3 +119,52 @@ def test_it_is_due_after_its_time_and_not_again_at_once(tmp_path: Path) -> None:
     kept.remove()
     kept.remove()
     assert kept.load() is None
+
+
+def test_a_phase_that_ended_is_not_run_again_and_leaves_its_record_again(tmp_path: Path) -> None:
+    weights = torch.zeros(2)
+
+    def first(phase):
+        run.table("data", {"a": [1]})
+        run.metric("steps", 3, "steps")
+        run.truth({"source": "here"})
+        return {"weights": weights, "rows": [(1.0, float("-inf"))]}
+
+    for _ in range(2):
+        run = Run(SPEC, tmp_path)
+        found = Checkpoint(run).phase("first", first)
+        assert torch.equal(found["weights"], torch.zeros(2)) and found["rows"] == [(1.0, float("-inf"))]
+        assert [vars(metric) for metric in run.metrics] == [{"name": "steps", "value": 3.0, "unit": "steps"}]
+        assert list(run.tables) == ["data.csv"] and run.truths == [{"source": "here"}]
+        first = None  # it must not be called
+    (tmp_path / "data.csv").write_text("another")
+    with pytest.raises(TypeError):
+        checkpoint(tmp_path).phase("first", first)
+
+
+def test_a_phase_goes_on_from_its_own_state_and_keeps_what_was_there(tmp_path: Path) -> None:
+    seen = []
+
+    def second(phase):
+        inner = phase.phase("inner", lambda part: "inner" if part.state is None else "again")
+        seen.append((phase.state, inner))
+        if phase.state is None:
+            phase.save({"step": 1})
+            raise KeyboardInterrupt
+        return "second"
+
+    for time in range(2):
+        kept = checkpoint(tmp_path)
+        assert kept.phase("first", lambda _, time=time: time) == 0
+        with pytest.raises((KeyboardInterrupt, StopIteration)):
+            assert kept.phase("second", second) == "second"
+            raise StopIteration
+    assert seen == [(None, "inner"), ({"step": 1}, "inner")]
+
+
+def test_what_a_phase_returned_does_not_change_with_what_is_trained_on(tmp_path: Path) -> None:
+    weights, kept = torch.zeros(2), checkpoint(tmp_path)
+    kept.phase("first", lambda _: {"weights": weights})
+    weights += 1
+    kept.phase("second", lambda phase: phase.save("something"))
+    assert torch.equal(checkpoint(tmp_path).phase("first", None)["weights"], torch.zeros(2))

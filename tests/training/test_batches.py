@@ -6,6 +6,7 @@ import torch
 
 from harness.data.transform import crop_flip
 from harness.training.batches import Batches, Pixels
+from harness.training.images import batches
 
 
 @pytest.fixture
@@ -35,3 +36,14 @@ def test_batches_in_order_end_with_what_is_left(data: Batches) -> None:
     assert [len(y) for _, y in data.in_order(8)] == [8, 8, 4]
     assert [y.tolist() for _, y in data.in_order(3, 5)] == [[0, 1, 2], [3, 4]]
     assert sum(len(y) for _, y in data.in_order(8, 100)) == 20
+
+
+def test_parts_are_shrunk_and_normalised_as_the_first():
+    rng = np.random.default_rng(0)
+    x = [rng.integers(0, 256, (n, 16, 16, 3), dtype=np.uint8) for n in (9, 4)]
+    train, held = batches([(part, np.arange(len(part))) for part in x], "cpu", factor=2)
+    assert train.x.shape == (9, 8, 8, 3) and held.x.shape == (4, 8, 8, 3) and train.pad == 1
+    assert held.pixels is train.pixels and np.array_equal(train.pixels.mean, Pixels.of(train.x).mean)
+    given = Pixels.of(x[1])
+    (other,) = batches([(x[0], np.arange(9))], "cpu", pad=0, pixels=given)
+    assert other.pixels is given and other.pad == 0 and other.x is x[0]

@@ -5,13 +5,14 @@ import math
 import pytest
 import torch
 from torch import nn
+from torch.optim import lr_scheduler
 
 from harness.training.optimisers import (
     SGD,
     Adam,
     architecture_optimiser,
     learning_rates,
-    schedule,
+    set_rate,
     weight_optimiser,
 )
 
@@ -24,15 +25,42 @@ def setup(**changed) -> SGD:
     return SGD(**{"lr_max": 0.05, "lr_min": 1e-5, "momentum": 0.9, "weight_decay": 3e-4} | changed)
 
 
-def rates(given: SGD, epochs: int, steps: int) -> list[float]:
-    net = network()
-    optimiser = weight_optimiser(net, given)
-    return learning_rates(optimiser, schedule(optimiser, given, epochs, steps), epochs * steps)
+def stepped(given: SGD, epochs: int, steps: int) -> list[float]:
+    """By torch's own schedulers."""
+    optimiser, rates = weight_optimiser(network(), given), []
+    warm = given.warmup_epochs * steps
+    scheduler = lr_scheduler.CosineAnnealingLR(optimiser, epochs * steps - warm, given.lr_min)
+    if warm:
+        linear = lr_scheduler.LinearLR(optimiser, 1 / (warm + 1), 1.0, warm)
+        scheduler = lr_scheduler.SequentialLR(optimiser, [linear, scheduler], [warm])
+    for _ in range(epochs * steps + 1):
+        rates.append(optimiser.param_groups[0]["lr"])
+        optimiser.step()
+        scheduler.step()
+    return rates
+
+
+@pytest.mark.parametrize(
+    ("ends", "warm", "epochs", "steps"),
+    [
+        ((0.025, 1e-5), 0, 250, 7),
+        ((0.05, 1e-5), 5, 600, 11),
+        ((0.05, 1e-5), 1, 5, 40),
+        ((0.1, 0.0), 0, 200, 13),
+        ((0.3, 0.001), 3, 4, 1),
+        ((0.1, 0.07), 1, 2, 1),
+        ((0.025, 0.0), 0, 1, 1),
+        ((0.0137, 0.0011), 2, 9, 317),
+    ],
+)
+def test_every_bit_is_that_of_torchs_schedulers(ends, warm, epochs, steps):
+    given = setup(lr_max=ends[0], lr_min=ends[1], warmup_epochs=warm)
+    assert learning_rates(given, epochs, steps) == stepped(given, epochs, steps)
 
 
 @pytest.mark.parametrize(("epochs", "steps"), [(1, 1), (10, 1), (50, 8), (3, 7)])
 def test_cosine_goes_from_one_end_to_the_other(epochs, steps):
-    found = rates(setup(), epochs, steps)
+    found = learning_rates(setup(), epochs, steps)
     total = epochs * steps
     assert len(found) == total + 1
     known = [1e-5 + (0.05 - 1e-5) * (1 + math.cos(math.pi * i / total)) / 2 for i in range(total + 1)]
@@ -41,7 +69,7 @@ def test_cosine_goes_from_one_end_to_the_other(epochs, steps):
 
 @pytest.mark.parametrize(("warm", "epochs", "steps"), [(1, 5, 4), (5, 20, 3), (2, 3, 1)])
 def test_warm_up_is_linear_and_the_cosine_follows(warm, epochs, steps):
-    found = rates(setup(warmup_epochs=warm), epochs, steps)
+    found = learning_rates(setup(warmup_epochs=warm), epochs, steps)
     start, total = warm * steps, epochs * steps
     for i in range(start + 1):
         share = (1 + i * start / start) / (start + 1)  # 1/(n+1), 2/(n+1), … 1
@@ -74,12 +102,10 @@ def test_a_bias_of_any_shape_is_spared():
     assert decayed["params"] == [net.weight] and spared["params"] == [net.part.bias]
 
 
-def test_all_groups_follow_the_schedule():
-    given = setup(decay_vectors=False, warmup_epochs=1)
-    optimiser = weight_optimiser(network(), given)
-    learning_rates(optimiser, schedule(optimiser, given, 4, 2), 5)
-    first, second = optimiser.param_groups
-    assert first["lr"] == second["lr"] != 0.05
+def test_a_rate_is_set_for_all_groups():
+    optimiser = weight_optimiser(network(), setup(decay_vectors=False))
+    set_rate(optimiser, 0.03)
+    assert [group["lr"] for group in optimiser.param_groups] == [0.03, 0.03]
 
 
 def test_decay_really_shrinks_what_it_should():

@@ -72,21 +72,23 @@ class TwoBatches:
 
 
 @pytest.fixture
-def mine(monkeypatch: pytest.MonkeyPatch) -> Iterator[retraining.Retraining]:
+def mine(monkeypatch: pytest.MonkeyPatch) -> Iterator[retraining.RetrainingLoop]:
     """Our retraining of the witness's network, in double precision, without cutout."""
     theirs = THEIRS["training"]
     monkeypatch.setattr(retraining, "cutout_mask", lambda n, h, w, *_, **__: np.zeros((n, h, w), bool))
     run = SimpleNamespace(stream=lambda _: np.random.default_rng(0))
     shape = {"channels": theirs["channels"], "layers": theirs["layers"], "epochs": theirs["epochs"]}
     protocol = Protocol(**shape, batch=6, clip=1.0)
-    ours = retraining.Retraining(run, SimpleNamespace(retrain=protocol, device="cpu"), GENOTYPE, TwoBatches())
+    ours = retraining.RetrainingLoop(
+        run, SimpleNamespace(retrain=protocol, device="cpu"), GENOTYPE, TwoBatches()
+    )
     ours.network.double()
     fill(list(ours.network.parameters()))
     yield ours
 
 
 def test_three_epochs_of_the_author_s_script_whose_schedule_is_stepped_before_each(
-    mine: retraining.Retraining, masks: list[int]
+    mine: retraining.RetrainingLoop, masks: list[int]
 ) -> None:
     """Both losses, clipped steps, weights, running statistics; drop path and rate of an epoch."""
     theirs, losses, drops, rates = THEIRS["training"], [], [], []
@@ -98,10 +100,10 @@ def test_three_epochs_of_the_author_s_script_whose_schedule_is_stepped_before_ea
 
     mine.loss = loss
     for _ in range(theirs["epochs"]):
-        mine._epoch()
+        mine._one()
         drops.append(mine.network.drop_path)
         rates.append(mine.optimiser.param_groups[0]["lr"])
-        mine.epoch += 1
+        mine.step += 1
     # D37: the schedule is stepped before an epoch; in the first versions of torch the rate began at 0.025.
     near(rates, theirs["rates"])
     near(rates, [0.01875, 0.00625, 0.0])

@@ -13,7 +13,7 @@ from witness.formula import fill, noise, numbers, sketch
 
 from harness.base.settings import build
 from harness.training.unrolled import Batch, State
-from reproduce.sotl.online_learning_rate import Config, Counts, Pieces, Training, updated
+from reproduce.sotl.online_learning_rate import Config, Counts, LearningRateLoop, Pieces, updated
 from reproduce.sotl.perceptron import Goal
 from reproduce.sotl.vgg import VGG
 
@@ -59,9 +59,9 @@ class InOrder:
         return np.arange(count)
 
 
-def started(given: dict[str, object], pieces: Pieces, first: int) -> Training:
-    training = Training(InOrder(), build(Config, given, "a witness"), pieces)
-    training.state = filled(training.state, first)
+def started(given: dict[str, object], pieces: Pieces, first: int) -> LearningRateLoop:
+    training = LearningRateLoop(InOrder(), build(Config, given, "a witness"), pieces)
+    training.weights = filled(training.weights, first)
     for name, value in training.network.statistics.items():
         training.network.statistics[name] = value.double()
     return training
@@ -73,7 +73,7 @@ def filled(state: State, first: int) -> State:
     return {name: weight.detach() for name, weight in leaves.items()}
 
 
-def perceptron(**changed: object) -> Training:
+def perceptron(**changed: object) -> LearningRateLoop:
     given = {**MLP, **changed}
     steps = given["unroll"]
     pieces = Pieces(
@@ -82,7 +82,7 @@ def perceptron(**changed: object) -> Training:
     return started(given, pieces, 0)
 
 
-def small_vgg(images: int) -> Training:
+def small_vgg(images: int) -> LearningRateLoop:
     return started(SMALL, Pieces(*[Shown(200, images, 3, 32, 32)] * 3), 400)
 
 
@@ -90,14 +90,14 @@ def whole(state: State) -> list[float]:
     return sketch(torch.cat([weight.reshape(-1) for weight in state.values()]))
 
 
-def watch(training: Training, before: Callable[[list[Batch]], None] | None = None) -> dict[str, list]:
+def watch(training: LearningRateLoop, before: Callable[[list[Batch]], None] | None = None) -> dict[str, list]:
     """What each run of T minibatches does, as the witness's file has it."""
     seen = {"gradient": [], "value": [], "weights": []}
     learn, slope = training._learn, training.network.hypergradient
 
     def watched(batches: list[Batch], counts: Counts):
         if seen["value"]:
-            seen["weights"].append(whole(training.state))
+            seen["weights"].append(whole(training.weights))
         if before:
             before(batches)
         first = learn(batches, counts)
@@ -113,11 +113,11 @@ def watch(training: Training, before: Callable[[list[Batch]], None] | None = Non
     return seen
 
 
-def followed(training: Training, epochs: int) -> dict[str, list]:
+def followed(training: LearningRateLoop, epochs: int) -> dict[str, list]:
     seen = watch(training)
     for _ in range(epochs):
-        training.epoch()
-    seen["weights"].append(whole(training.state))
+        training.one()
+    seen["weights"].append(whole(training.weights))
     return seen
 
 
@@ -128,8 +128,8 @@ def assert_same(ours: dict[str, list], theirs: dict[str, list], **close: float) 
 
 def test_the_perceptron_has_the_size_and_the_logits_of_the_authors():
     training = perceptron(unroll=2)
-    assert sum(weight.numel() for weight in training.state.values()) == THEIRS["mlp"]["parameters"]
-    found = training.network.logits(training.state, training.pieces.train.images[:1])[0]
+    assert sum(weight.numel() for weight in training.weights.values()) == THEIRS["mlp"]["parameters"]
+    found = training.network.logits(training.weights, training.pieces.train.images[:1])[0]
     assert found.tolist() == pytest.approx(THEIRS["mlp"]["logits"], **CLOSE)
 
 
@@ -178,7 +178,7 @@ def test_the_held_out_variant_is_the_authors():
 def test_the_last_versions_optimiser_does_not_replay(steps):
     """D28: its steps start where the unrolling ended. That rule gives its numbers, and ours are others."""
     theirs, training = THEIRS["last"][f"t{steps}"], perceptron(unroll=steps)
-    network, state, config = training.network, training.state, training.config
+    network, state, config = training.network, training.weights, training.config
     rate, ours = config.lr, {"gradient": [], "value": [], "weights": []}
     shown = training.pieces.train
     images = [shown.take(part) for part in np.split(np.arange(len(shown)), range(16, len(shown), 16))]
@@ -203,7 +203,7 @@ def test_the_last_versions_optimiser_does_not_replay(steps):
 
 def test_an_epoch_of_a_small_vgg_is_the_authors():
     training = small_vgg(72)
-    assert sum(weight.numel() for weight in training.state.values()) == THEIRS["vgg"]["parameters"]
+    assert sum(weight.numel() for weight in training.weights.values()) == THEIRS["vgg"]["parameters"]
     assert_same(followed(training, 1), THEIRS["vgg"]["t3"])
 
 
@@ -215,14 +215,14 @@ def test_running_statistics_move_twice_in_the_authors_code_and_once_in_ours():
         training = small_vgg(72)
         network = training.network
 
-        def unroll(batches: list[Batch], training: Training = training) -> None:
-            here = {name: weight.clone() for name, weight in training.state.items()}
+        def unroll(batches: list[Batch], training: LearningRateLoop = training) -> None:
+            here = {name: weight.clone() for name, weight in training.weights.items()}
             for batch in batches:
                 training.network.move(here, training.network.slope(here, batch), training.rate)
 
         watch(training, unroll if both else None)
-        training.epoch()
-        found[both] = whole(network.statistics), network.logits(training.state, image)[0].tolist()
+        training.one()
+        found[both] = whole(network.statistics), network.logits(training.weights, image)[0].tolist()
     assert found[True][0] == pytest.approx(theirs["statistics"], **CLOSE)
     assert found[True][1] == pytest.approx(theirs["logits"], **CLOSE)
     assert found[False][0][0] == pytest.approx(247.567, abs=1e-3)
@@ -238,7 +238,7 @@ def test_dropout_stands_where_the_authors_does():
     drawn = training.network.randomness(8, np.random.default_rng(0))
     assert [mask.shape for mask in drawn] == [mask.shape for mask in masks]
     assert {float(value) for mask in drawn for value in mask.unique()} == {0.0, 2.0}
-    slope = training.network.slope(training.state, (x, y, *masks))
+    slope = training.network.slope(training.weights, (x, y, *masks))
     assert slope.loss == pytest.approx(THEIRS["vgg"]["dropout"]["loss"], **CLOSE)
     assert whole(slope.whole) == pytest.approx(THEIRS["vgg"]["dropout"]["slope"], **CLOSE)
 

@@ -55,7 +55,7 @@ def settings(folder: Path, **changed: object) -> tuple[Run, supernets.Training]:
 
 
 def started(config: supernets.Training) -> nn.Module:
-    network = supernets.of_space(config, 10)[0].double()
+    network = supernets.of_space(config, 10)[0]().double()
     fill(list(network.parameters()))
     return network.train()
 
@@ -76,7 +76,7 @@ class Training:
         run, config = settings(folder, **{**HOW[case], **changed})
         network = started(config)
         images = range(sotl_start.STEPS * sotl_start.IMAGES)  # only their number is asked
-        trainer = supernets.Trainer(run, config, network, nb201_net, images)
+        trainer = supernets.SupernetLoop(run, config, network, nb201_net, images)
         steps = sotl_start.EPOCHS * sotl_start.STEPS
         learn, held = (minibatches(first, steps) for first in (sotl_start.LEARN, sotl_start.VALIDATE))
         each, drawn = trainer.passes_each // config.inner_steps, iter(paths(case))
@@ -128,7 +128,7 @@ def test_a_network_forth_and_back(size: str, name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("cells", "parameters"), [(1, 397_082), (5, 1_692_698)])
 def test_the_number_of_parameters(cells: int, parameters: int, tmp_path: Path) -> None:
-    network = supernets.of_space(settings(tmp_path, channels=16, cells=cells)[1], 10)[0]
+    network = supernets.of_space(settings(tmp_path, channels=16, cells=cells)[1], 10)[0]()
     assert sum(p.numel() for p in network.parameters()) == parameters
     assert NETWORK["parameters"][f"C16 N{cells}"] == parameters
 
