@@ -80,7 +80,6 @@ def finished(checkout):
             ["accept", "mini/table_1", "--reason", "because"],
             "accept needs --reason with at least a few words",
         ),
-        (["verdicts", "mimi"], "did you mean 'mini'?"),
         (["fetch", "cifar11"], "'cifar11' cannot be fetched: did you mean 'cifar10'?"),
         (["data", "fetch", "cifar11"], "did you mean 'cifar10'?"),
         (["data", "list", "cifar11"], "did you mean 'cifar10'?"),
@@ -144,7 +143,6 @@ def test_from_a_run_to_an_accepted_table(tmp_path):
     assert said(harness(root, "status", "--once")).startswith(f"smoke {'█' * 24} 12/12 runs, complete")
     assert "was made before its YAML changed" in refusal(root, "accept", "--reason", "it looks right")
     assert said(harness(root, "make", "mini_table_1")) == ""
-    said(harness(root, "verdicts", "mini"))
     assert said(harness(root, "report")) == "report: results/smoke/report/index.html\n"
     assert "A tiny paper" in (root / "results/smoke/report/index.html").read_text()
     red = harness(root, "check")
