@@ -89,7 +89,8 @@ def texts(
     artefact: Artefact, scale: str, frame: pd.DataFrame, records: list[dict[str, Any]]
 ) -> dict[str, str]:
     """By suffix what is written of cells."""
-    caption = caption_of(artefact, scale, frame, records)
+    outdated = fingerprint.outdated(artefact, {"runs": records}, scale, artefact.path.parents[2])
+    caption = caption_of(artefact, scale, frame, records, outdated)
     found = {".md": render.markdown(artefact, frame, caption)}
     if artefact.kind == "table":
         found[".tex"] = render.latex(artefact, frame, caption)
@@ -97,10 +98,11 @@ def texts(
     return found
 
 
-def caption_of(artefact: Artefact, scale: str, frame: pd.DataFrame, records: list[dict[str, Any]]) -> str:
-    """The one caption of its files and of the report; of the records only truths and age are told."""
+def caption_of(
+    artefact: Artefact, scale: str, frame: pd.DataFrame, records: list[dict[str, Any]], outdated: str = ""
+) -> str:
+    """The one caption of its files and of the report; of the records only truths are told."""
     truths = list(dict.fromkeys(truth_name(t) for record in records for t in record["truths"]))
-    outdated = fingerprint.outdated(artefact, {"runs": records}, scale, artefact.path.parents[2])
     return render.caption(artefact, scale, frame, truths, outdated)
 
 

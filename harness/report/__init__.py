@@ -11,7 +11,7 @@ from markupsafe import Markup
 from harness.base.files import ROOT, write_atomic
 from harness.base.layout import Layout
 from harness.report.numbers import blocks, gaps
-from harness.report.read import read
+from harness.report.read import read_papers
 from harness.report.runs import behind
 from harness.report.summary import facts, sentence, verdicts
 from harness.report.verdicts import BY_WORD, VERDICTS, gravest, shares
@@ -21,7 +21,7 @@ __all__ = ["build"]
 
 def build(layout: Layout, root: Path = ROOT) -> list[str]:
     """Write the page of a scale, the same bytes for the same files; a sentence for each damaged part."""
-    papers = read(layout, root)
+    papers = read_papers(layout, root)
     style, script = (files(__name__).joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
     page = _templates().get_template("page.html")
     shown = page.render(

@@ -68,7 +68,7 @@ class Paper:
         return Counter(claim["verdict"] for section in self.sections for claim in section.claims)
 
 
-def read(layout: Layout, root: Path = ROOT) -> list[Paper]:
+def read_papers(layout: Layout, root: Path = ROOT) -> list[Paper]:
     """All papers in the order of their names."""
     papers, first, every = [], 0, artefacts.artefacts(root)
     for name in experiments.paper_names(root):

@@ -87,7 +87,7 @@ def test_the_report_and_the_table_print_the_same_numbers(layout, made):
     assert make._digits(0.13499999999999) == "0.135"
     path.write_text(whole.replace(",70.875,", ",0.135,", 1))
     cells = make.read_cells(path)
-    shown = read.read(layout, layout.root)[0].sections[0]
+    shown = read.read_papers(layout, layout.root)[0].sections[0]
     path.write_text(whole)
     assert "0.14" in markdown(table, cells, "") and "0.14" in latex(table, cells, "")
     assert shown.numbers[0].text.startswith("0.14 ") and "<td>0.14 " in shown.table
@@ -147,7 +147,7 @@ def test_the_report_names_a_truth_once_and_tells_hours_to_millionths(layout, tmp
     layout = Layout("smoke", root)
     for run in artefacts.find("gold/table_1", root).runs("smoke", root):
         edit_record(layout.run_folder(run.id), reseal=True, truths=[TRUTH], seconds=1.0)
-    papers = read.read(layout, root)
+    papers = read.read_papers(layout, root)
     assert papers[0].sections[0].truths == [make.truth_line(TRUTH)]
     assert behind(papers, "smoke")["runs"][0]["hours"] == 0.000278
 
