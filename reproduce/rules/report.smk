@@ -1,8 +1,12 @@
 """The report, and the check against what was accepted."""
 
 # What the page shows beside artefacts and records, and how.
-PAGE = expand("harness/report/{part}", part=["page.html", "artefact.html", "page.css", "page.js"])
-PAGE += expand("reproduce/{paper}/{part}", paper=PAPERS, part=["NOTES.md", "experiments.yaml"])
+PAGE = expand(
+    "harness/report/{part}", part=["page.html", "artefact.html", "page.css", "page.js"]
+)
+PAGE += expand(
+    "reproduce/{paper}/{part}", paper=PAPERS, part=["NOTES.md", "experiments.yaml"]
+)
 
 
 rule page:
