@@ -6,7 +6,6 @@ from importlib.resources import files
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from harness.base.files import ROOT, write_atomic
 from harness.base.layout import Layout
@@ -32,15 +31,15 @@ def build(layout: Layout, root: Path = ROOT) -> list[str]:
         counts=verdicts(papers),
         data=behind(papers, layout.scale),
         policy=_policy(script=script, style=style),
-        style=Markup(style),
-        script=Markup(script),
+        style=style,
+        script=script,
     )
     write_atomic(layout.report, shown + "\n")
     return [problem for paper in papers for section in paper.sections for problem in section.problems]
 
 
 def _templates() -> Environment:
-    """Every text that a template shows is escaped, as each may come from YAML or a record."""
+    """Every text is escaped, as it may come from YAML or a record, but for what is ours and marked `safe`."""
     options = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
     found = Environment(loader=PackageLoader(__name__, "."), **options)
     found.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}

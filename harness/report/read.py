@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from harness.accepted import outcomes
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
@@ -37,7 +35,7 @@ class Section:
     command: str
     notes: dict[str, str]  # its deviations
     caption: str = ""
-    table: str = ""  # HTML in the paper's layout
+    table: str = ""  # HTML in the paper's layout, escaped
     picture: str = ""  # the address of an image
     numbers: list[Number] = field(default_factory=list)
     claims: list[dict[str, str]] = field(default_factory=list)
@@ -105,7 +103,7 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
             shown = render.ours(line, render.format_of(artefact, line))
             section.numbers.append(number(line, shown, artefact.data.get("unit", ""), place))
         section.caption = make.caption_of(artefact, layout.scale, frame, records)
-        section.table = Markup(render.html_table(artefact, frame)) if artefact.kind == "table" else ""
+        section.table = render.html_table(artefact, frame) if artefact.kind == "table" else ""
         section.truths = list(dict.fromkeys(make.truth_line(t) for r in records for t in r["truths"]))
         section.files = [layout.relative(f) for f in make.outputs(artefact, layout.results) if f.is_file()]
     with _told(section):

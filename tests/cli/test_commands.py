@@ -139,6 +139,8 @@ def test_from_a_run_to_an_accepted_table(tmp_path):
     assert said(harness(root, "run", RUN)).strip() == str(record)
     assert "1/12 runs, about " in said(harness(root, "status"))
     assert "run.json is not there: run it with" in refusal(root, "make", "mini/table_1")
+    early = harness(root, "report")
+    assert early.returncode == 0 and "report: mini/table_1 is not made yet: make it with" in early.stderr
     tiny.run_all(root)
     assert said(harness(root, "status", "--once")).startswith(f"smoke {'█' * 24} 12/12 runs, complete")
     assert "was made before its YAML changed" in refusal(root, "accept", "--reason", "it looks right")
