@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 from harness.cli import warm  # noqa: E402
 
 JOBS = ("run icw/training_setup/training/subimagenet-supernet/s0", "run sotl/online_mlp/t2/mnist/s0")
-JOBS += ("make sotl/table_3_1", "make icw/figure_3", "verdicts ldn")
+JOBS += ("make sotl/table_3_1", "make icw/figure_3", "report")
 
 
 def seconds(job: str, environment: dict[str, str], folder: Path) -> float:

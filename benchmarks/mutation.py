@@ -64,16 +64,17 @@ MODULES += [
     "base/layout",
     "make/render",
     "make/make",
-    "report/collect",
 ]
-# Between no record and its verdict: what draws before a record, what rewords a claim, and what compares, of
-# which a record made again tells nothing. Of these the tests must notice mutants, not the records.
+# Between no record and its verdict: what draws before a record, what rewords a claim, what compares, and what
+# the page adds, of which a record made again tells nothing. Of these the tests must notice mutants, not the
+# records.
 BESIDE = [
     "base/seeds",
     "accepted/rejudge",
     "accepted/differences",
     "accepted/artefact_check",
     "accepted/check",
+    "report/numbers",
 ]
 MODULES += BESIDE[2:]
 # Those that start processes of their own would not see a mutant.

@@ -12,7 +12,6 @@ from harness.accepted import outcomes
 from harness.accepted.accept import accept
 from harness.base.layout import Layout
 from harness.make.make import make
-from harness.report import collect
 from harness.spec import artefacts
 
 PROJECT = Path(__file__).parent / "golden" / "project"
@@ -143,14 +142,13 @@ def _shapes(i: int, seed: int) -> dict[str, list]:
 
 
 def build(folder: Path, limits: bool = False) -> Layout:
-    """Rows, cells, renderings and verdicts of the checked-in records, made below `folder`."""
+    """Rows, cells and renderings of the checked-in records, made below `folder`, and how each fares."""
     layout = Layout("smoke", shutil.copytree(PROJECT, folder / "project"))
     layout.rows("gold/table_1").mkdir(parents=True)
     (layout.rows("gold/table_1") / "earlier.csv").write_text("a table that no run leaves any more\n")
     for name in () if limits else LIMITS:
         (layout.root / f"tables/gold/{name}.yaml").unlink()
     remake(layout)
-    collect.write("gold", layout, layout.root)
     told = [line for a in artefacts.artefacts(layout.root) for line in outcomes.lines(a, layout)]
     (layout.results / "check/outcomes.md").write_text("\n\n".join([*told, ""]), encoding="utf-8")
     return layout

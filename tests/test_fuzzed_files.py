@@ -21,7 +21,7 @@ from harness.base.files import ROOT
 from harness.base.layout import SCALES
 from harness.base.settings import build
 from harness.make.make import make
-from harness.report import collect
+from harness.report import build as build_report
 from harness.spec import artefacts, experiments
 
 CASES = int(os.environ.get("CASES", "0"))
@@ -130,7 +130,7 @@ def test_what_loads_is_made_or_refused(tmp_path):
             continue
         try:
             make(artefact, layout, root)
-            collect.write("gold", layout, root)
+            build_report(layout, root)
             with pytest.raises(HarnessError, match="nothing was ever accepted"):
                 compare(layout, root)
             outcomes["made"] += 1

@@ -12,7 +12,6 @@ import tiny
 from harness import report
 from harness.base.errors import HarnessError
 from harness.make.make import make
-from harness.report import collect
 from harness.spec import artefacts, experiments
 
 TABLE, EXPERIMENTS = tiny.FILES["TABLE"], tiny.FILES["EXPERIMENTS"]
@@ -158,8 +157,7 @@ def ran(tmp_path_factory):
 def pages(layout) -> tuple[Page, dict[str, str]]:
     root = layout.root
     make(artefacts.load(root / TABLE, root), layout, root)
-    collect.write("mini", layout, root)
-    report.build(layout.results, layout.report)
+    report.build(layout, root)
     page = Page()
     page.feed(layout.report.read_text(encoding="utf-8"))
     base = layout.results / "tables" / "mini" / "table_1"

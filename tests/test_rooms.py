@@ -14,7 +14,8 @@ LEVELS = (
     ("runs",),
     ("numbers", "training", "vouch"),
     ("make",),
-    ("accepted", "campaign", "report"),
+    ("accepted", "campaign"),
+    ("report",),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

@@ -205,8 +205,8 @@ def test_a_file_that_was_edited_and_kept_its_date_is_seen(whole, tmp_path):
     assert "Other means" in (root / "results/smoke/tables/mini/table_1.md").read_text()
     assert "Nothing to be done" in campaign(root, "all", "--dry-run")
     for path, old, new, job in (
-        ("reproduce/mini/NOTES.md", "They mean nothing", "They mean little", "verdicts"),
-        ("reproduce/mini/experiments.yaml", "authors: nobody", "authors: somebody", "verdicts"),
+        ("reproduce/mini/NOTES.md", "They mean nothing", "They mean little", "page"),
+        ("reproduce/mini/experiments.yaml", "authors: nobody", "authors: somebody", "page"),
         ("harness/report/page.css", "{", "{ ", "page"),
     ):
         edit_and_keep_the_date(root, path, old, new)

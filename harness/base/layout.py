@@ -42,9 +42,6 @@ class Layout:
     def rows(self, artefact: str) -> Path:
         return self.results / "rows" / artefact
 
-    def check(self, paper: str) -> Path:
-        return self.results / "check" / f"{paper}.json"
-
     @property
     def report(self) -> Path:
         return self.results / "report" / "index.html"

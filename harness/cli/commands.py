@@ -108,8 +108,6 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("source")
     sub = command("make", _make, "step of the pipeline: one artefact from its runs")
     sub.add_argument("artefact")
-    sub = command("verdicts", _verdicts, "step of the pipeline: all verdicts of a paper")
-    sub.add_argument("paper")
     command("report", _report, "step of the pipeline: the HTML report")
     return parser
 
@@ -272,20 +270,11 @@ def _make(options: argparse.Namespace) -> int:
     return 0
 
 
-def _verdicts(options: argparse.Namespace) -> int:
-    from harness.report.collect import write
-
-    write(options.paper, Layout(options.scale))
-    return 0
-
-
 def _report(options: argparse.Namespace) -> int:
     from harness.report import build
 
-    layout, papers = Layout(options.scale), experiments.paper_names()
-    for path in (layout.results / "check").glob("*.json"):
-        if path.stem not in papers:  # of a paper that was renamed
-            path.unlink()
-    build(layout.results, layout.report)
+    layout = Layout(options.scale)
+    for problem in build(layout):
+        print(f"report: {problem}", file=sys.stderr)
     print(f"report: {layout.report.relative_to(layout.root)}")
     return 0

@@ -88,15 +88,22 @@ def render_all(
 def texts(
     artefact: Artefact, scale: str, frame: pd.DataFrame, records: list[dict[str, Any]]
 ) -> dict[str, str]:
-    """By suffix what is written of cells; of the records only truths and age are told."""
-    truths = list(dict.fromkeys(truth_name(t) for record in records for t in record["truths"]))
+    """By suffix what is written of cells."""
     outdated = fingerprint.outdated(artefact, {"runs": records}, scale, artefact.path.parents[2])
-    caption = render.caption(artefact, scale, frame, truths, outdated)
+    caption = caption_of(artefact, scale, frame, records, outdated)
     found = {".md": render.markdown(artefact, frame, caption)}
     if artefact.kind == "table":
         found[".tex"] = render.latex(artefact, frame, caption)
         found[".html"] = render.html_table(artefact, frame)
     return found
+
+
+def caption_of(
+    artefact: Artefact, scale: str, frame: pd.DataFrame, records: list[dict[str, Any]], outdated: str = ""
+) -> str:
+    """The one caption of its files and of the report; of the records only truths are told."""
+    truths = list(dict.fromkeys(truth_name(t) for record in records for t in record["truths"]))
+    return render.caption(artefact, scale, frame, truths, outdated)
 
 
 def _digits(value: float) -> str:

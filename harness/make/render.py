@@ -1,11 +1,12 @@
 """Cells → Markdown, LaTeX and HTML in the paper's layout. Formatting only: no number is made here."""
 
-import html
 import math
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
+from jinja2 import Environment
 
 from harness.base.layout import SCALES
 from harness.make.texlayout import CELL, HEAD, LABEL, groups, wrapped
@@ -14,28 +15,25 @@ from harness.spec.artefacts import Artefact
 
 _TEX = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}"}
 _TEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "\n": " "}
-_TEX |= {
-    "×": r"$\times$",
-    "≈": r"$\approx$",
-    "±": r"$\pm$",
-    "–": "--",
-    "λ": r"$\lambda$",
-    "ρ": r"$\rho$",
-    "τ": r"$\tau$",
-    "§": r"\S{}",
-    "|": r"\textbar{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "≠": r"$\neq$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "→": r"$\to$",
-    "−": "$-$",
-    "°": r"$^\circ$",
-    "·": r"$\cdot$",
-    "²": r"$^2$",
-    "√": r"$\surd$",
-}
+_TEX |= {"×": r"$\times$", "≈": r"$\approx$", "±": r"$\pm$", "–": "--", "−": "$-$", "°": r"$^\circ$"}
+_TEX |= {"λ": r"$\lambda$", "ρ": r"$\rho$", "τ": r"$\tau$", "§": r"\S{}", "·": r"$\cdot$", "²": r"$^2$"}
+_TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "√": r"$\surd$", "→": r"$\to$"}
+_TEX |= {"≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$"}
+
+_HTML = Environment(autoescape=True, trim_blocks=True).from_string("""\
+<table>
+<thead><tr><td></td>{% for c in columns %}<th scope="col">{{ c }}</th>{% endfor %}</tr></thead>
+<tbody>
+{% for r in rows %}
+<tr><th scope="row">{{ r }}</th>{% for c in columns %}{% set cell = grid.get((r, c)) %}<td>
+{%- if cell %}{{ cell.ours }}
+{%- if cell.reported %} <span class="reported">[{{ cell.reported }}]</span>{% endif %}
+{%- if cell.verdict %} <abbr title="{{ cell.verdict }}">{{ cell.mark }}</abbr>{% endif %}
+{%- endif %}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody>
+</table>
+""")
 
 
 def number(value: float, spec: str) -> str:
@@ -179,28 +177,14 @@ def latex(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
 
 
 def html_table(artefact: Artefact, cells: pd.DataFrame) -> str:
-    """A <table> in the paper's layout for the report."""
+    """A <table> in the paper's layout, the same in its file and in the report."""
 
-    def cell(c: pd.Series) -> str:
-        word = c["verdict"] or "unreported"
-        paper = f'<span class="reported">[{html.escape(c["reported"])}]</span>' if c["reported"] else ""
-        mark = (
-            f'<abbr title="{html.escape(c["verdict"])}">{MARKS[c["verdict"]][0]}</abbr>'
-            if c["verdict"]
-            else ""
-        )
-        shown = html.escape(ours(c, format_of(artefact, c)))
-        return f'<td data-verdict="{html.escape(word)}"><span class="ours">{shown}</span> {paper} {mark}</td>'
+    def cell(c: pd.Series) -> dict[str, str]:
+        shown = {"ours": ours(c, format_of(artefact, c)), "mark": MARKS[c["verdict"]][0]}
+        return shown | {"reported": c["reported"], "verdict": c["verdict"]}
 
     rows, columns, grid = _grid(cells, cell)
-    head = "".join(f'<th scope="col">{html.escape(c)}</th>' for c in columns)
-    body = "".join(
-        f'<tr><th scope="row">{html.escape(r)}</th>'
-        + "".join(grid.get((r, c), "<td></td>") for c in columns)
-        + "</tr>\n"
-        for r in rows
-    )
-    return f"<table>\n<thead><tr><td></td>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n"
+    return _HTML.render(rows=rows, columns=columns, grid=grid)
 
 
 def format_of(artefact: Artefact, cell: pd.Series) -> str:
@@ -230,8 +214,8 @@ def _named(names: list[str]) -> str:
 
 
 def _grid(
-    cells: pd.DataFrame, show: Callable[[pd.Series], str]
-) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
+    cells: pd.DataFrame, show: Callable[[pd.Series], Any]
+) -> tuple[list[str], list[str], dict[tuple[str, str], Any]]:
     rows = list(dict.fromkeys(cells["row"]))
     columns = list(dict.fromkeys(cells["column"]))
     return rows, columns, {(c["row"], c["column"]): show(c) for _, c in cells.iterrows()}

@@ -4,46 +4,52 @@ import base64
 import hashlib
 from importlib.resources import files
 from pathlib import Path
-from string import Template
 
-from harness.base.files import write_atomic
-from harness.report.data import embed
-from harness.report.page import contents, header, legend, overview, sections, verdict_buttons
-from harness.report.read import read
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from harness.base.files import ROOT, write_atomic
+from harness.base.layout import Layout
+from harness.report.numbers import blocks, gaps
+from harness.report.read import read_papers
+from harness.report.runs import behind
+from harness.report.summary import facts, sentence, verdicts
+from harness.report.verdicts import BY_WORD, VERDICTS, gravest, shares
 
 __all__ = ["build"]
 
 
-def build(scale_dir: Path, out: Path) -> None:
-    """Write the page for results/<scale>; the same records give the same bytes."""
-    papers = read(scale_dir)
-    style, script = _source("page.css"), _source("page.js")
-    page = Template(_source("page.html")).substitute(
-        policy=_policy(style, script),
+def build(layout: Layout, root: Path = ROOT) -> list[str]:
+    """Write the page of a scale, the same bytes for the same files; a sentence for each damaged part."""
+    papers = read_papers(layout, root)
+    style, script = (files(__name__).joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
+    page = _templates().get_template("page.html")
+    shown = page.render(
+        papers=papers,
+        scale=layout.scale,
+        sentence=sentence(papers),
+        facts=facts(papers, layout.scale),
+        counts=verdicts(papers),
+        data=behind(papers, layout.scale),
+        policy=_policy(script=script, style=style),
         style=style,
         script=script,
-        scale=papers[0].scale,
-        header=header(papers),
-        overview=overview(papers),
-        verdicts=verdict_buttons(papers),
-        papers="".join(f'<option value="{p.paper}">{p.paper}</option>' for p in papers),
-        contents=contents(papers),
-        sections=sections(papers, scale_dir),
-        legend=legend(),
-        data=embed(papers),
     )
-    write_atomic(out, page)
+    write_atomic(layout.report, shown + "\n")
+    return [problem for paper in papers for section in paper.sections for problem in section.problems]
 
 
-def _source(name: str) -> str:
-    return files(__name__).joinpath(name).read_text(encoding="utf-8")
+def _templates() -> Environment:
+    """Every text is escaped, as it may come from YAML or a record, but for what is ours and marked `safe`."""
+    options = {"autoescape": True, "undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    found = Environment(loader=PackageLoader(__name__, "."), **options)
+    found.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    found.globals |= {"BY_WORD": BY_WORD, "VERDICTS": VERDICTS, "gravest": gravest, "shares": shares}
+    found.globals |= {"blocks": blocks, "gaps": gaps}
+    return found
 
 
-def _policy(style: str, script: str) -> str:
+def _policy(**ours: str) -> str:
     """Nothing runs or loads but our own two texts: a second wall behind the escaping."""
-    rules = f"script-src '{_digest(script)}'; style-src '{_digest(style)}'"
+    digests = {kind: base64.b64encode(hashlib.sha256(text.encode()).digest()) for kind, text in ours.items()}
+    rules = "; ".join(f"{kind}-src 'sha256-{digest.decode()}'" for kind, digest in digests.items())
     return f"default-src 'none'; img-src data:; {rules}; base-uri 'none'; form-action 'none'"
-
-
-def _digest(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -45,9 +45,10 @@ function runCard(run) {
     const shown = value === null || value === "" ? "—" : String(value);
     facts.append(element("div", {}, element("dt", {}, name), element("dd", {}, shown)));
   }
-  const config = JSON.stringify(page.configs[run.config], null, 2);
-  const folded = element("details", {}, element("summary", {}, "Config"), element("pre", {}, config));
-  return element("li", {}, element("p", { class: "run-id" }, run.id), commandLine(run.command), facts, folded);
+  const config = element("pre", {}, page.configs[run.config]);
+  const folded = element("details", {}, element("summary", {}, "Config"), config);
+  const command = commandLine(`python -m harness run ${run.id} --scale ${page.scale}`);
+  return element("li", {}, element("p", { class: "run-id" }, run.id), command, facts, folded);
 }
 
 function runList(indices, name = "") {

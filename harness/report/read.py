@@ -1,171 +1,172 @@
-"""The check files as records: everything that the page shows, refused where it is not whole."""
+"""What artefacts and their runs left, as the page shows it; what cannot be read becomes a sentence."""
 
-import json
-from dataclasses import dataclass, fields
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness.accepted import outcomes
 from harness.base.errors import HarnessError
+from harness.base.files import ROOT
+from harness.base.layout import Layout, artefact_file
+from harness.make import make, render
+from harness.numbers import cellfile
+from harness.report.numbers import Number, number
+from harness.report.picture import picture
 from harness.report.verdicts import BY_WORD
+from harness.runs.record import machine, read_record
+from harness.spec import artefacts, experiments
+from harness.spec.artefacts import Artefact
 
-Number = int | float | None
+Records = dict[str, dict[str, Any]]
 
-
-@dataclass(frozen=True)
-class Cell:
-    row: str
-    column: str
-    text: str
-    value: Number
-    unit: str
-    n: int | None
-    spread: Number
-    spread_kind: str | None
-    lo: Number
-    hi: Number
-    reported: str | None
-    verdict: str
-    reason: str
-    runs: tuple
+# What of a machine may move a number, and how it is called.
+_VERSIONS = {"processor": "processor", "blas": "BLAS", "python": "Python"}
+_VERSIONS |= {name: name for name in ("numpy", "scipy", "torch")}
 
 
-@dataclass(frozen=True)
-class Claim:
-    id: str
-    text: str
-    where: str
-    verdict: str
-    reason: str
+@dataclass
+class Section:
+    """One artefact."""
 
-
-@dataclass(frozen=True)
-class Note:
-    id: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Artefact:
-    id: str
-    target: str
-    kind: str
-    label: str
-    title: str
-    where: str
-    caption: str
+    artefact: Artefact
     command: str
-    files: dict
-    cells: tuple
-    claims: tuple
-    notes: tuple
-    truths: tuple
+    notes: dict[str, str]  # its deviations
+    caption: str = ""
+    table: str = ""  # HTML in the paper's layout, escaped
+    picture: str = ""  # the address of an image
+    numbers: list[Number] = field(default_factory=list)
+    claims: list[dict[str, str]] = field(default_factory=list)
+    truths: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # what a reader should know of its numbers
+    problems: list[str] = field(default_factory=list)  # what of it is not shown, and what to do
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        return Counter([number.verdict for number in self.numbers] + [c["verdict"] for c in self.claims])
 
 
-@dataclass(frozen=True)
-class Run:
-    command: str
-    seed: int | str | None
-    code: str
-    commit: str
-    host: str
-    device: str
-    threads: int | None
-    hours: Number
-    start: str | None
-    end: str | None
-    config: dict
-    status: str
-
-
-@dataclass(frozen=True)
+@dataclass
 class Paper:
-    paper: str
-    title: str
-    authors_year: str
-    scale: str
-    artefacts: tuple
-    runs: dict
+    """A paper, its artefacts, and the records behind their numbers by name."""
+
+    spec: experiments.Paper
+    sections: list[Section]
+    runs: Records
+
+    @property
+    def numbers(self) -> Counter[str]:
+        return Counter(number.verdict for section in self.sections for number in section.numbers)
+
+    @property
+    def claims(self) -> Counter[str]:
+        return Counter(claim["verdict"] for section in self.sections for claim in section.claims)
 
 
-def read(scale_dir: Path) -> list[Paper]:
-    """Every check/<paper>.json below results/<scale>, in the order of the papers' names."""
-    paths = sorted((scale_dir / "check").glob("*.json"))
-    if not paths:
-        raise HarnessError(f"{scale_dir / 'check'} holds no <paper>.json: run `snakemake check` first")
-    papers = [_paper(path) for path in paths]
-    scales = sorted({paper.scale for paper in papers})
-    if len(scales) > 1:
-        raise HarnessError(
-            f"{scale_dir / 'check'} mixes the scales {', '.join(scales)}: check one of them again"
-        )
-    seen: set[str] = set()
-    for paper in papers:
-        for artefact in paper.artefacts:
-            if artefact.id in seen:
-                raise HarnessError(
-                    f"{scale_dir / 'check'} holds {artefact.id} twice: every artefact has one id"
-                )
-            seen.add(artefact.id)
+def read_papers(layout: Layout, root: Path = ROOT) -> list[Paper]:
+    """All papers in the order of their names."""
+    papers, first, every = [], 0, artefacts.artefacts(root)
+    for name in experiments.paper_names(root):
+        paper = Paper(experiments.paper(name, root), [], {})
+        for artefact in (a for a in every if a.paper == name):
+            paper.sections.append(_section(artefact, layout, root, paper.runs, first))
+            first += len(paper.sections[-1].numbers)
+        papers.append(paper)
     return papers
 
 
-def _paper(path: Path) -> Paper:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
-    except ValueError as error:
-        raise HarnessError(f"{path} is not valid JSON ({error}): run `snakemake check` again") from None
-    paper = _record(Paper, data, str(path))
-    runs = {name: _record(Run, run, f"{path}, run {name}") for name, run in paper.runs.items()}
-    artefacts = tuple(
-        _artefact(item, runs, f"{path}, artefact {k + 1}") for k, item in enumerate(paper.artefacts)
+def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, first: int) -> Section:
+    """`first` is its first number's place among the page's; records that it needs are added to `runs`."""
+    noted = artefacts.notes(artefact.paper, root)
+    command = f"snakemake {artefact.target} --config scale={layout.scale}"
+    section = Section(artefact, command, {d: noted[d] for d in artefact.data.get("deviations", [])})
+    cells, claims, svg, png = (
+        artefact_file(layout.results, artefact.name, suffix)
+        for suffix in (".cells.csv", ".claims.csv", ".svg", ".png")
     )
-    if not paper.paper.isidentifier() or not paper.paper.isascii():
-        raise HarnessError(f"{path} calls its paper {paper.paper!r}: a paper's name is one plain word")
-    return Paper(paper.paper, paper.title, paper.authors_year, paper.scale, artefacts, runs)
+    if not cells.is_file() or not claims.is_file():
+        section.problems.append(f"{artefact.name} is not made yet: make it with `{command}`")
+        return section
+    with _told(section):
+        section.claims = _judged(cellfile.claims(claims), claims)
+    records: list[dict[str, Any]] = []
+    with _told(section):
+        frame = cellfile.read_cells(cells)
+        lines = _judged(frame.to_dict("records"), cells)
+        named = (name for line in lines for name in line["runs"].split())
+        asked = dict.fromkeys([*(spec.id for spec in artefact.runs(layout.scale, root)), *named])
+        records = _records(asked, layout, runs, section.problems)
+        for place, line in enumerate(lines, first):
+            shown = render.ours(line, render.format_of(artefact, line))
+            section.numbers.append(number(line, shown, artefact.data.get("unit", ""), place))
+        section.caption = make.caption_of(artefact, layout.scale, frame, records)
+        section.table = render.html_table(artefact, frame) if artefact.kind == "table" else ""
+        section.truths = list(dict.fromkeys(make.truth_line(t) for r in records for t in r["truths"]))
+        section.files = [layout.relative(f) for f in make.outputs(artefact, layout.results) if f.is_file()]
+    with _told(section):
+        section.picture = picture(svg, png) if artefact.kind == "figure" else ""
+    with _told(section):
+        section.warnings += _warnings(artefact, records, root)
+    return section
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON, write null")
+@contextmanager
+def _told(section: Section) -> Iterator[None]:
+    """One part that is damaged takes nothing else from the page."""
+    try:
+        yield
+    except HarnessError as error:
+        section.problems.append(str(error))
 
 
-def _artefact(data: Any, runs: dict[str, Run], where: str) -> Artefact:
-    given = _record(Artefact, data, where)
-    where = f"{where} ({given.id})"
-    if given.kind not in ("table", "figure"):
-        raise HarnessError(f"{where} is of kind {given.kind!r}: an artefact is a table or a figure")
-    cells = tuple(_judged(Cell, item, f"{where}, cell {k + 1}") for k, item in enumerate(given.cells))
-    claims = tuple(_judged(Claim, item, f"{where}, claim {k + 1}") for k, item in enumerate(given.claims))
-    notes = tuple(_record(Note, item, f"{where}, note {k + 1}") for k, item in enumerate(given.notes))
-    for cell in cells:
-        for run in cell.runs:
-            if run not in runs:
-                raise HarnessError(
-                    f"{where}: cell {cell.row} / {cell.column} names run {run!r}, which is not listed"
-                )
-    shown = {f.name: getattr(given, f.name) for f in fields(Artefact)}
-    return Artefact(**shown | {"cells": cells, "claims": claims, "notes": notes})
+def _judged(lines: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
+    for line in lines:
+        if line["verdict"] not in BY_WORD:
+            raise HarnessError(f"{path} has the unknown verdict {line['verdict']!r}: make it again")
+    return lines
 
 
-def _judged(kind: type, data: Any, where: str) -> Any:
-    item = _record(kind, data, where)
-    if item.verdict not in BY_WORD:
-        raise HarnessError(f"{where} has the unknown verdict {item.verdict!r}: one of {', '.join(BY_WORD)}")
-    return item
+def _records(
+    names: Iterable[str], layout: Layout, known: Records, problems: list[str]
+) -> list[dict[str, Any]]:
+    """Those that are whole; the others are one sentence."""
+    found, broken = [], []
+    for name in names:
+        try:
+            known[name] = known.get(name) or read_record(layout.run_folder(name), tables=False)
+            found.append(known[name])
+        except HarnessError as error:
+            broken.append(str(error))
+    more = f"; and so for {len(broken) - 1} more of its runs" if broken[1:] else ""
+    problems += [f"{first}{more}" for first in broken[:1]]
+    return found
 
 
-def _record(kind: type, data: Any, where: str) -> Any:
-    """A record from a JSON object; other keys are left alone, missing or mistyped ones are an error."""
-    if not isinstance(data, dict):
-        raise HarnessError(f"{where} is not a JSON object: run `snakemake check` again")
-    values = {}
-    for field in fields(kind):
-        if field.name not in data:
-            raise HarnessError(f"{where} lacks {field.name!r}: run `snakemake check` again")
-        value = data[field.name]
-        value = tuple(value) if isinstance(value, list) else value
-        if not isinstance(value, field.type):
-            raise HarnessError(
-                f"{where}: {field.name!r} is {value!r:.60}, which has the wrong type: check again"
-            )
-        values[field.name] = value
-    return kind(**values)
+def _warnings(artefact: Artefact, records: list[dict[str, Any]], root: Path) -> Iterator[str]:
+    """Accepted from what is not of today; made on another machine, or with other versions, than are here."""
+    told = _elsewhere(records)
+    if told:
+        yield f"Its runs were made elsewhere, where digits may differ: {told}."
+    accepted = outcomes.accepted(artefact, root)
+    if not accepted:
+        return
+    base = Layout(accepted.scale, root).published
+    then = _elsewhere(cellfile.provenance(artefact_file(base, artefact.name, ".provenance.json"))["runs"])
+    if accepted.old:
+        outcome = f"{outcomes.OLD} Its outcome of scale {accepted.scale} in published/"
+        yield f"{outcome} was {accepted.old}, and is to be made again."
+    if then not in ("", told):
+        yield f"Its accepted outcome of scale {accepted.scale} was made elsewhere: {then}."
+
+
+def _elsewhere(records: Iterable[dict[str, Any]]) -> str:
+    """`torch 2.12.1 (here 2.13.0)`; '' if all that records name is as here."""
+    here, found = machine(), []
+    for key, word in _VERSIONS.items():
+        others = {str(record["machine"][key]) for record in records if key in record["machine"]}
+        if key in here and (others := sorted(others - {here[key]})):
+            found.append(f"{word} {', '.join(others)} (here {here[key]})")
+    return "; ".join(found)

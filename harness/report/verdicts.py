@@ -9,7 +9,7 @@ from harness.numbers.verdict_words import MARKS
 
 @dataclass(frozen=True)
 class Verdict:
-    word: str  # as the check files spell it
+    word: str  # as cells.csv and claims.csv spell it
     meaning: str
 
     @property
@@ -51,24 +51,12 @@ def gravest(words: Iterable[str]) -> Verdict | None:
     return BY_WORD[min(words, key=_GRAVEST.index)] if (words := list(words)) else None
 
 
-def chip(word: str) -> str:
-    verdict = BY_WORD[word]
-    return (
-        f'<span class="chip {verdict.slug}">'
-        f'<span class="sign" aria-hidden="true">{verdict.sign}</span>{verdict.label}</span>'
-    )
-
-
-def bar(counts: Counter[str]) -> str:
-    """A strip whose lengths are the shares; an ornament, the numbers stand beside it."""
-    total, start, parts = sum(counts.values()), 0.0, []
+def shares(counts: Counter[str]) -> list[tuple[Verdict, float, float]]:
+    """Start and width of each verdict's part of a strip that is 100 long."""
+    start, found = 0.0, []
     for verdict in VERDICTS:
         if counts[verdict.word]:
-            width = 100 * counts[verdict.word] / total
-            parts.append(f'<rect class="{verdict.slug}" x="{start:.2f}" width="{width:.2f}" height="1"/>')
+            width = 100 * counts[verdict.word] / counts.total()
+            found.append((verdict, start, width))
             start += width
-    return (
-        '<svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">'
-        + "".join(parts)
-        + "</svg>"
-    )
+    return found

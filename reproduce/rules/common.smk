@@ -54,16 +54,12 @@ EVERYTHING = [
 ]
 
 
-def papers_files(paper):
-    """What its verdicts read beside its artefacts."""
-    return [f"reproduce/{paper}/NOTES.md", f"reproduce/{paper}/experiments.yaml"]
+def accepted_so_far():
+    """Digests of all that was accepted, and what was vouched for: they decide what is of older code."""
+    published = LAYOUT.published.parent
+    return [*sorted(published.glob("*/SHA256SUMS")), *published.glob("vouched.csv")]
 
 
 def hashes_of(*paths):
     """A file may be edited and keep its date."""
     return [sha256_of(LAYOUT.root / path) for path in paths]
-
-
-def files_of_paper(wildcards):
-    mine = [a for a in ARTEFACTS.values() if a.paper == wildcards.paper]
-    return [file for artefact in mine for file in files_of(artefact)]

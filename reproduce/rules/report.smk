@@ -1,29 +1,17 @@
-"""Verdicts per paper, the report, and the check against what was accepted."""
+"""The report, and the check against what was accepted."""
 
-PAGE = expand("harness/report/page.{part}", part=["html", "css", "js"])
-
-
-rule verdicts:
-    input:
-        files_of_paper,
-        lambda wildcards: papers_files(wildcards.paper),
-    output:
-        f"{RESULTS}/check/{{paper}}.json",
-    log:
-        f"{RESULTS}/log/verdicts/{{paper}}.log",
-    conda:
-        "../../environment.yml"
-    params:
-        scale=SCALE,
-        code=step_id("harness.report.collect"),
-        sources=lambda wildcards: hashes_of(*papers_files(wildcards.paper)),
-    shell:
-        "python -m harness verdicts {wildcards.paper} --scale {params.scale} > {log} 2>&1"
+# What the page shows beside artefacts and records, and how.
+PAGE = expand(
+    "harness/report/{part}", part=["page.html", "artefact.html", "page.css", "page.js"]
+)
+PAGE += expand(
+    "reproduce/{paper}/{part}", paper=PAPERS, part=["NOTES.md", "experiments.yaml"]
+)
 
 
 rule page:
     input:
-        expand(f"{RESULTS}/check/{{paper}}.json", paper=PAPERS),
+        EVERYTHING,
         PAGE,
     output:
         f"{RESULTS}/report/index.html",
@@ -34,7 +22,7 @@ rule page:
     params:
         scale=SCALE,
         code=step_id("harness.report"),
-        sources=hashes_of(*PAGE),
+        sources=hashes_of(*PAGE, *accepted_so_far()),
     shell:
         "python -m harness report --scale {params.scale} > {log} 2>&1"
 
@@ -48,7 +36,6 @@ rule report:
 rule check:
     input:
         EVERYTHING,
-        expand(f"{RESULTS}/check/{{paper}}.json", paper=PAPERS),
     log:
         f"{RESULTS}/log/check.log",
     conda:

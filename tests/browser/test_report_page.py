@@ -1,9 +1,10 @@
 """The report in a real browser: pressed, typed into, narrowed to a phone, read in the dark."""
 
+import json
+
 import pytest
 from browser.chromium import chromium
-from report.made import edit
-from report.sample import HOSTILE, write_results
+from report.sample import HOSTILE, point, write_results
 
 from harness.report import build
 
@@ -38,11 +39,15 @@ def browser(tmp_path_factory):
         yield opened
 
 
+def address_of(layout) -> str:
+    build(layout, layout.root)
+    return layout.report.as_uri()
+
+
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
-    build(write_results(folder), folder / "index.html")
-    return (folder / "index.html").as_uri()
+    return address_of(write_results(folder))
 
 
 @pytest.fixture
@@ -163,13 +168,8 @@ def test_numbers_without_a_value_are_counted_by_what_they_lack(page):
 
 
 def test_a_long_grid_is_folded_until_it_is_wanted(browser, tmp_path):
-    def long(record):
-        figure = record["artefacts"][1]
-        point = figure["cells"][-7]
-        figure["cells"] = [point | {"row": f"epoch {k}", "column": "SoGN"} for k in range(40)]
-
-    build(edit(tmp_path, long), tmp_path / "index.html")
-    browser.open((tmp_path / "index.html").as_uri())
+    long = [point(f"epoch {k}", "SoGN") for k in range(40)]
+    browser.open(address_of(write_results(tmp_path, points=long)))
     assert browser.visible(GRID) == []
     assert browser.js("return document.querySelectorAll(arguments[0]).length", f"{GRID} button") == 0
     browser.type("#words", "37 sogn")
@@ -215,10 +215,10 @@ def test_print_drops_what_paper_cannot_press(page):
 
 
 def test_a_hostile_record_does_not_run(browser, tmp_path):
-    build(write_results(tmp_path, reason=HOSTILE), tmp_path / "index.html")
-    browser.open((tmp_path / "index.html").as_uri())
+    browser.open(address_of(write_results(tmp_path, reason=HOSTILE)))
     browser.click("section[id='sotl/table_4_5'] button.runs")
-    assert HOSTILE in browser.visible(".unfolded")[0]
+    browser.click(".unfolded summary")
+    assert json.dumps(HOSTILE) in browser.visible(".unfolded pre")[0]
     assert browser.js("return document.title") == "Reproduction report, scale smoke"
     assert browser.js("return document.querySelectorAll('img:not([src^=\"data:\"]), script').length") == 2
     assert browser.errors() == []

@@ -1,7 +1,7 @@
 """A checker must be able to fail: records that must turn out `differs`, `contradicts`, `unclear`."""
 
-import json
 import math
+import re
 import shutil
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from sealed import edit_record
 
 from harness.base.layout import Layout
 from harness.make.make import make, read_cells
-from harness.report import collect
+from harness.report import build
 from harness.spec import artefacts
 
 PROJECT = Path(__file__).parent / "project"
@@ -22,7 +22,6 @@ def faulty(tmp_path_factory):
     root = shutil.copytree(PROJECT, tmp_path_factory.mktemp("faulty") / "project")
     layout = Layout("smoke", root)
     make(artefacts.find("faulty/table_1", root), layout, root)
-    collect.write("faulty", layout, root)
     return layout
 
 
@@ -43,9 +42,11 @@ def test_each_claim_turns_out_as_its_name_says(faulty):
 
 
 def test_a_number_that_is_none_reaches_the_report_as_such(faulty):
-    text = (faulty.check("faulty")).read_text()
-    assert "NaN" not in text and "Infinity" not in text
-    assert '"text": "undefined"' in text
+    assert build(faulty, faulty.root) == []
+    text = faulty.report.read_text()
+    assert ">undefined</button>" in text
+    shown = re.sub("<style>.*?</style>|<script>.*?</script>", "", text, flags=re.S)
+    assert not re.search(r"\b(nan|infinity)\b", shown, re.I)
 
 
 def test_an_endless_number_does_not_stop_the_report(tmp_path):
@@ -53,7 +54,6 @@ def test_an_endless_number_does_not_stop_the_report(tmp_path):
     run = layout.run_folder("faulty/few/one/a/s0")
     edit_record(run, reseal=True, metrics=[{"name": "accuracy", "value": math.inf, "unit": ""}])
     make(artefacts.find("faulty/table_1", layout.root), layout, layout.root)
-    collect.write("faulty", layout, layout.root)
-    (artefact,) = json.loads(layout.check("faulty").read_text())["artefacts"]
-    (cell,) = [c for c in artefact["cells"] if c["row"] == "unclear: a single run"]
-    assert (cell["value"], cell["verdict"], cell["text"]) == (None, "differs", "undefined")
+    assert build(layout, layout.root) == []
+    (row,) = (line for line in layout.report.read_text().splitlines() if ">unclear: a single run <" in line)
+    assert 'data-verdict="differs"' in row and ">undefined</button>" in row

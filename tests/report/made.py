@@ -7,6 +7,7 @@ from pathlib import Path
 
 from report.sample import write_results
 
+from harness.base.layout import Layout
 from harness.report import build
 
 
@@ -28,22 +29,21 @@ class Tree(HTMLParser):
     def having(self, tag: str, word: str) -> list[dict]:
         return [a for t, a in self.tags if t == tag and word in (a.get("class") or "").split()]
 
+    def ids(self) -> list[str]:
+        return [a["id"] for _, a in self.tags if "id" in a]
+
+
+def built(layout: Layout) -> tuple[str, Tree, list[str]]:
+    """The page, its tags, and what is said of damaged parts."""
+    problems = build(layout, layout.root)
+    page = layout.report.read_text(encoding="utf-8")
+    return page, Tree(page), problems
+
 
 def made(folder: Path, **changes) -> tuple[str, Tree]:
-    out = folder / "report" / "index.html"
-    build(write_results(folder, **changes), out)
-    page = out.read_text(encoding="utf-8")
-    return page, Tree(page)
-
-
-def edit(folder: Path, change) -> Path:
-    """The sample with sotl's check file changed in place; its scale folder."""
-    scale_dir = write_results(folder)
-    path = scale_dir / "check" / "sotl.json"
-    record = json.loads(path.read_text())
-    change(record)
-    path.write_text(json.dumps(record))
-    return scale_dir
+    page, tree, problems = built(write_results(folder, **changes))
+    assert problems == []
+    return page, tree
 
 
 def embedded(page: str) -> dict:

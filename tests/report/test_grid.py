@@ -2,13 +2,11 @@
 
 import re
 from collections import Counter
-from dataclasses import fields
 
-from report.made import edit, embedded, made
+from report.made import built, embedded, made
+from report.sample import point, write_results
 
-from harness.report import build
-from harness.report.grid import grid
-from harness.report.read import Cell
+from harness.report.numbers import blocks, number
 
 
 def test_what_the_paper_does_not_print_stands_in_a_grid(tmp_path):
@@ -38,25 +36,22 @@ def test_every_number_is_counted_once(tmp_path):
 def test_a_point_of_a_curve_takes_few_bytes(tmp_path):
     """Ten thousand of them may stand on a page that stays light."""
 
-    def many(record):
-        figure = record["artefacts"][1]
-        point = figure["cells"][-7]
-        places = [(f"epoch {k}", f"estimator {j}") for k in range(1000) for j in range(10)]
-        figure["cells"] = [point | {"row": row, "column": column} for row, column in places]
-
-    out = tmp_path / "index.html"
-    build(edit(tmp_path, many), out)
-    assert out.stat().st_size < 1_300_000
-    assert '<details class="unprinted">' in out.read_text()  # folded
+    many = [point(f"epoch {k}", f"estimator {j}") for k in range(1000) for j in range(10)]
+    page, tree, _ = built(write_results(tmp_path, points=many))
+    assert len(page.encode()) < 1_300_000
+    assert '<details class="unprinted">' in page  # folded
 
 
-def test_rows_with_other_columns_are_a_block_of_their_own():
-    def point(row, column):
-        empty = dict.fromkeys([f.name for f in fields(Cell)])
-        return Cell(**empty | {"row": row, "column": column, "text": "1", "verdict": "", "runs": ("r",)})
-
+def test_rows_with_other_columns_are_a_block_of_their_own(tmp_path):
     rows = {"d=0": ["q", "DDN"], "d=1": ["DDN"], "D=5": ["LDN", "depth"], "D=6": ["LDN", "depth"]}
-    page = grid(list(enumerate(point(r, c) for r, columns in rows.items() for c in columns)), "Depths")
-    heads = [re.findall('scope="col">(.*?)<', table) for table in page.split("<table>")[1:]]
-    assert heads == [["q", "DDN"], ["LDN", "depth"]]
-    assert '<tr><th scope="row">d=1</th><td></td><td class="item" data-number=2>1</td></tr>' in page
+    points = [point(row, column) for row, columns in rows.items() for column in columns]
+    numbers = [number(one, "1", "", place) for place, one in enumerate(points)]
+    assert [(columns, list(lines)) for columns, lines in blocks(numbers)] == [
+        (["q", "DDN"], ["d=0", "d=1"]),
+        (["LDN", "depth"], ["D=5", "D=6"]),
+    ]
+    page, _ = made(tmp_path, points=points)
+    line = (
+        '<tr><th scope="row">d=1</th><td></td><td class="item" data-number=17>0.30 (0.02)<i>[0.20, 0.40]</i>'
+    )
+    assert line in page

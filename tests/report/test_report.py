@@ -1,15 +1,19 @@
 """The report: whole, escaped, the same bytes twice, and plain words where a file is missing."""
 
+import json
 import re
+import shutil
+from pathlib import Path
 
+import gold
 import pytest
-from report.made import edit, embedded, made
+from report.made import Tree, built, embedded, made
 from report.sample import HOSTILE, PARAMS, write_results
+from sealed import edit_record
 
-from harness.base.errors import HarnessError
-from harness.report import build
+from harness.accepted import outcomes
+from harness.report import read
 from harness.report.numbers import interval
-from harness.report.read import Cell
 from harness.report.verdicts import VERDICTS, gravest
 
 LIMIT = 5_000_000
@@ -25,7 +29,7 @@ def test_every_artefact_is_a_section_with_an_anchor_and_its_place_in_the_paper(t
     for text in (
         "Table 4.5, §4.2.4",
         "snakemake sotl_table_4_5 --config scale=smoke",
-        "nb201-table sha256 5d1f0a77…",
+        "nb201 cifar10 x-test at 200 epochs (nb201-table): mean of trials; nb201.bin, sha256 5d1f0a775d1f",
     ):
         assert text in tree.text
     links = [a["href"] for t, a in tree.tags if t == "a" and "class" not in a]
@@ -60,12 +64,12 @@ def test_each_number_knows_its_runs(tmp_path):
     data = embedded(page)
     names = [data["runs"][k]["id"] for k in data["numbers"][8]]  # after icw's eight cells
     assert names == [f"sotl/params_correlation/params/nb201-cifar10/s{s}" for s in range(3)]
-    assert data["configs"][data["runs"][0]["config"]]["architectures"] == 200
-    assert data["shared"][data["runs"][0]["shared"]]["host"] == "bench-1"
+    assert json.loads(data["configs"][data["runs"][0]["config"]])["architectures"] == 200
+    assert data["shared"][data["runs"][0]["shared"]]["host"] == "bench-1, 4 cores"
     pressed = [int(a["data-number"]) for _, a in tree.tags if "data-number" in a]
     assert pressed == [k for k, runs in enumerate(data["numbers"]) if runs]
     assert len(tree.having("button", "runs")) == len(pressed) - 6  # the grid's become buttons when it opens
-    assert len(data["configs"]) == 3 and len(data["shared"]) == 1  # equal ones are kept once
+    assert len(data["configs"]) == 7 and len(data["shared"]) == 1  # equal ones are kept once
 
 
 def test_headings_descend_and_tables_name_their_heads(tmp_path):
@@ -76,8 +80,7 @@ def test_headings_descend_and_tables_name_their_heads(tmp_path):
     assert all("scope" in a for t, a in tree.tags if t == "th")
     assert all(a.get("type") == "button" for t, a in tree.tags if t == "button")
     assert all(a.get("alt") for t, a in tree.tags if t == "img")
-    ids = [a["id"] for _, a in tree.tags if "id" in a]
-    assert len(ids) == len(set(ids))
+    assert len(tree.ids()) == len(set(tree.ids()))
 
 
 def test_nothing_is_fetched_from_anywhere(tmp_path):
@@ -94,7 +97,7 @@ def test_a_hostile_string_is_only_text(tmp_path):
     assert tree.text.count(HOSTILE) >= 5  # row, column, paper, ours, why
     assert [t for t, _ in tree.tags].count("script") == 2
     assert all(a["src"].startswith("data:") and "onerror" not in a for t, a in tree.tags if t == "img")
-    assert embedded(page)["runs"][0]["command"] == HOSTILE
+    assert json.loads(embedded(page)["configs"][0])["space"] == HOSTILE
 
 
 def test_the_same_records_give_the_same_bytes(tmp_path):
@@ -103,54 +106,110 @@ def test_the_same_records_give_the_same_bytes(tmp_path):
     assert first == second
 
 
-def test_a_missing_figure_is_told_in_one_sentence(tmp_path):
-    scale_dir = write_results(tmp_path)
-    (scale_dir / "figures/sotl/figure_4_9.svg").unlink()
-    with pytest.raises(
-        HarnessError, match=r"sotl/figure_4_9 names .*figure_4_9\.svg, which does not exist: run `snakemake"
-    ):
-        build(scale_dir, tmp_path / "index.html")
-    assert not (tmp_path / "index.html").exists()
+def damaged(folder: Path, file: str, old: str = "", new: str = "") -> tuple[str, Tree, list[str]]:
+    """The report where one file reads otherwise, or is not there."""
+    layout = write_results(folder)
+    path = layout.results / file
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8") if old else path.unlink()
+    return built(layout)
 
 
-def first_cell(record: dict) -> dict:
-    return record["artefacts"][0]["cells"][0]
+CELLS, CLAIMS = "tables/sotl/table_4_5.cells.csv", "tables/sotl/table_4_5.claims.csv"
+RUN = "runs/sotl/params_correlation/params/nb101-1/s1/run.json"
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("file", "old", "new", "message"),
     [
+        (CELLS, "agrees,", "fine,", r"table_4_5\.cells\.csv has the unknown verdict 'fine': make it again"),
+        (CELLS, "0.7613", "much", r"cells\.csv is not as it was written \(could not convert"),
         (
-            lambda r: first_cell(r).update(verdict="fine"),
-            r"\(sotl/table_4_5\), cell 1 has the unknown verdict 'fine'",
+            CELLS,
+            ",reason,",
+            ",reasons,",
+            r"cells\.csv is not as it was written \(there is no column 'reason'",
         ),
-        (lambda r: first_cell(r).pop("reason"), "cell 1 lacks 'reason'"),
-        (lambda r: first_cell(r).update(lo="0.7"), "'lo' is '0.7', which has the wrong type"),
-        (lambda r: first_cell(r).update(lo=float("nan")), "NaN is not JSON"),
-        (lambda r: first_cell(r).update(runs=["sotl/gone"]), "names run 'sotl/gone', which is not listed"),
-        (lambda r: r["artefacts"][0].update(files={"html": "../../x"}), "lies outside"),
-        (lambda r: r["artefacts"][0].update(kind="plot"), "a table or a figure"),
-        (lambda r: r["artefacts"].append(r["artefacts"][0]), "sotl/table_4_5 twice"),
-        (lambda r: r.update(scale="cpu"), "mixes the scales cpu, smoke"),
+        (
+            CELLS,
+            "",
+            "",
+            "table_4_5 is not made yet: make it with `snakemake sotl_table_4_5 --config scale=smoke`",
+        ),
+        (CLAIMS, "agrees", "fine", r"claims\.csv has the unknown verdict 'fine'"),
+        (
+            CLAIMS,
+            "params-darts",
+            "params-strong",
+            "claims.csv is not as it was .*params-strong stands 2 times",
+        ),
+        (CLAIMS, "", "", "table_4_5 is not made yet"),
+        (RUN, "bench-1", "bench-2", r"run\.json was changed after its run ended: `snakemake` runs it again"),
+        (RUN, "", "", r"nb101-1/s1/run\.json is not there: run it with"),
+        ("figures/sotl/figure_4_9.svg", "<svg", "<gvs", r"figure_4_9\.svg is not a picture of its kind"),
+        ("figures/sotl/figure_4_9.svg", "", "", r"figure_4_9\.svg does not exist: make its figure again"),
     ],
 )
-def test_a_damaged_check_file_is_refused_by_name(tmp_path, change, message):
-    with pytest.raises(HarnessError, match=message):
-        build(edit(tmp_path, change), tmp_path / "index.html")
+def test_a_damaged_part_is_one_sentence_and_takes_nothing_else_away(tmp_path, file, old, new, message):
+    """Once a single damaged file left no page at all."""
+    _, tree, (problem,) = damaged(tmp_path, file, old, new)
+    name = "sotl/figure_4_9" if "figure" in file else "sotl/table_4_5"
+    assert re.search(message, problem) and "\n" not in problem and tree.text.count(problem) == 1
+    assert f"Not shown whole: {name}.\n" in tree.text
+    assert "SoGN leads for the first four epochs" in tree.text and "16,896" in tree.text
+    if file not in (CELLS, CLAIMS):
+        assert "six of seven spaces lie between" in tree.text and "0.76 (0.02)" in tree.text
+    assert {"icw/table_3", "sotl/table_4_5", "sotl/figure_4_9"} <= set(tree.ids())
 
 
-def test_an_artefact_without_runs_and_files_is_shown_as_such(tmp_path):
-    def strip(record):
-        record["artefacts"][1] |= {"files": {"svg": None}, "cells": [], "claims": []}
+def test_many_missing_records_are_one_sentence(tmp_path):
+    layout = write_results(tmp_path)
+    shutil.rmtree(layout.results / "runs/sotl/params_correlation")
+    page, tree, (problem,) = built(layout)
+    assert problem.endswith("; and so for 17 more of its runs")
+    assert len(tree.having("tr", "number")) == 27 and len(embedded(page)["runs"]) == 3
+    assert "It was accepted" not in tree.text
 
-    out = tmp_path / "index.html"
-    build(edit(tmp_path, strip), out)
-    assert "no run at this scale has fed this artefact" in out.read_text()
+
+def test_nothing_made_is_told_for_each_artefact(tmp_path):
+    layout = write_results(tmp_path)
+    shutil.rmtree(layout.results)
+    _, tree, problems = built(layout)
+    assert len(problems) == 3 and "Nothing is judged at this scale yet" in tree.text
 
 
-def test_no_check_file_says_what_to_run(tmp_path):
-    with pytest.raises(HarnessError, match="run `snakemake check` first"):
-        build(tmp_path, tmp_path / "index.html")
+def test_a_reader_sees_on_which_machine_and_versions_records_were_made(tmp_path, monkeypatch):
+    layout = write_results(tmp_path)
+    there = {"processor": "bench-1", "cores": 4, "torch": "2.13.0", "blas": "openblas 0.3"}
+    monkeypatch.setattr(read, "machine", lambda: there)
+    assert "elsewhere" not in built(layout)[1].text  # records that name no versions tell nothing of them
+    run = layout.run_folder("sotl/finetune/sog/nb201-cifar10/s2")
+    edit_record(run, reseal=True, machine=there | {"cores": 8, "torch": "2.12.1"})
+    _, tree, _ = built(layout)
+    (told,) = re.findall("Its runs were made elsewhere.*", tree.text)
+    assert told == "Its runs were made elsewhere, where digits may differ: torch 2.12.1 (here 2.13.0)."
+    assert tree.text.index("sotl_figure_4_9 --config") > tree.text.index(told) > tree.text.index("NB101-3")
+
+
+def test_a_reader_sees_that_what_was_accepted_is_of_older_code(tmp_path):
+    layout = gold.accepted(tmp_path)
+    page, tree, problems = built(layout)
+    assert outcomes.OLD not in tree.text and problems == []
+    provenance = layout.published / "tables/gold/table_1.provenance.json"
+    noted = json.loads(provenance.read_text())
+    noted["rule"] -= 1
+    for run in noted["runs"]:
+        run["machine"]["processor"] = "another"
+    provenance.write_text(json.dumps(noted))
+    _, tree, _ = built(layout)
+    assert tree.text.count(outcomes.OLD) == 1
+    old = "Its outcome of scale smoke in published/ was judged by an earlier rule of verdicts, and is to be"
+    assert f"{outcomes.OLD} {old} made again." in tree.text
+    assert tree.text.count("Its accepted outcome of scale smoke was made elsewhere: processor another") == 1
+    provenance.write_text("{")
+    _, tree, (problem,) = built(layout)
+    assert "table_1.provenance.json is cut short" in problem and "782,938" in tree.text
 
 
 def test_signs_tell_verdicts_apart_without_colour():
@@ -170,5 +229,4 @@ def test_signs_tell_verdicts_apart_without_colour():
 )
 def test_an_interval_is_printed_as_its_number(text, lo, hi, shown):
     """That of a vanishing number was [0.0, 0.0], of an exploding one thirty digits."""
-    cell = Cell("r", "c", text, lo, "", 3, None, None, lo, hi, None, "", "", ())
-    assert interval(cell) == shown
+    assert interval(text, lo, hi) == shown
