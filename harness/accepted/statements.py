@@ -227,9 +227,9 @@ def _one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
 def _issues(found: list[Outcome]) -> Iterator[str]:
     """By deviation: how many numbers it explains."""
     for o in found:
-        issues = {(c.row, c.column): c.select.get("paper_issue", "") for c in o.artefact.cells}
-        explained = [(c["row"], c["column"]) for c in o.printed if c["verdict"] == "paper issue"]
-        for issue, n in Counter(issues.get(place, "") for place in explained).items():
+        explained = {(c["row"], c["column"]) for c in o.printed if c["verdict"] == "paper issue"}
+        issues = [c.select.get("paper_issue", "") for c in o.artefact.cells if (c.row, c.column) in explained]
+        for issue, n in Counter(filter(None, issues)).items():
             deviation, _, why = issue.partition(": ")
             notes = f"[{deviation}](reproduce/{o.artefact.paper}/NOTES.md)"
             yield f"- {_how_many(n, 0)} of {o.link}: {why} ({notes})."
