@@ -55,8 +55,8 @@ MODULES += [
     "numbers/judge",
     "spec/expand",
     "numbers/claims",
+    "numbers/claim_record",
     "spec/fingerprint",
-    "accepted/rejudge",
 ]
 MODULES += [
     "numbers/cellfile",
@@ -65,24 +65,22 @@ MODULES += [
     "make/render",
     "make/make",
 ]
-# Between no record and its verdict: what draws before a record, what rewords a claim, what compares, and what
-# the page adds, of which a record made again tells nothing. Of these the tests must notice mutants, not the
-# records.
+# Between no record and its verdict: what draws before a record, what compares, and what the page adds, of which
+# a record made again tells nothing. Of these the tests must notice mutants, not the records.
 BESIDE = [
     "base/seeds",
-    "accepted/rejudge",
     "accepted/differences",
     "accepted/artefact_check",
     "accepted/check",
     "report/numbers",
 ]
-MODULES += BESIDE[2:]
+MODULES += BESIDE[1:]
 # Those that start processes of their own would not see a mutant.
 TESTS = """golden metrics report numbers/test_stats.py numbers/test_judge.py numbers/test_claims.py
     numbers/test_cells.py numbers/test_tables.py numbers/test_rows.py spec/test_each.py
     numbers/test_truth_column.py numbers/test_run_pairs.py numbers/test_paired_claims.py
     numbers/test_boundaries.py make/test_render.py spec/test_slips.py numbers/test_cellfile.py
-    accepted/test_outcomes.py accepted/test_rejudge.py accepted/test_published.py spec/test_artefacts.py
+    accepted/test_outcomes.py accepted/test_published.py spec/test_artefacts.py
     runs/test_record.py accepted/test_check.py faulty"""
 STARTS = "test_the_command"
 LEAST = 0.95  # of the mutants between a record and its verdict, by golden tests and kept records alone

@@ -14,7 +14,7 @@ from harness.campaign import campaign
 from harness.cli import commands
 
 COMMANDS = {
-    "find": 1, "plan": 2, "status": 0, "run": 1, "check": 0, "accept": 2, "reword": 2, "records": 2,
+    "find": 1, "plan": 2, "status": 0, "run": 1, "check": 0, "accept": 2, "records": 2,
     "reproduced": 0, "data": 2, "bench": 2, "fetch": 1, "make": 1, "report": 0,
 }  # fmt: skip
 OPTIONS = (
@@ -59,7 +59,7 @@ def words(chance: random.Random) -> list[str]:
         line[:1] = [chance.choice({"records": GOOD[9:11], "data": GOOD[11:14], "bench": GOOD[14:16]}[name])]
         if line[0] == "query":
             line = ["query", chance.choice(GOOD[16:20]), *(chance.choice(mix) for _ in range(5))]
-    if name in ("accept", "reword") and chance.random() < 0.8:
+    if name == "accept" and chance.random() < 0.8:
         line += ["--reason", chance.choice(mix)]
     for _ in range(chance.choice((0, 0, 1, 2))):
         line.insert(chance.randint(0, len(line)), chance.choice(OPTIONS))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from scipy.stats import binomtest
 
-from harness.numbers.judge import Measured
+from harness.numbers.claim_record import Part
 
 
 def real_data(relative: str) -> Path:
@@ -19,9 +19,10 @@ def real_data(relative: str) -> Path:
     return path
 
 
-def alone(value: float, half: float) -> Measured:
-    """A difference that is the only part of its claim."""
-    return Measured(value, half, half)
+def verdict(value: float, half: float, relation: str = ">", asked: float = 0.0) -> str:
+    """On a difference or slope that is the only part of its claim."""
+    sign = -1 if relation in ("<", "falling") else 1
+    return Part("", relation, sign * value, half, asked).judged(half).verdict
 
 
 def within(hits: int, repeats: int, low: float, high: float) -> bool:

@@ -1,1 +1,1 @@
-"""Accepted outcomes: taken, checked, reworded, withdrawn, and told in REPRODUCED.md."""
+"""Accepted outcomes: taken, checked, withdrawn, and told in REPRODUCED.md."""

@@ -90,7 +90,7 @@ def _broken(artefact: Artefact, layout: Layout) -> list[Change]:
                 found.append(Change(artefact.name, "", f"{file} is missing", f"git checkout -- {file}"))
         except HarnessError as error:
             look = remake if base == layout.results else f"git checkout -- {file}"
-            how = str(error).partition("(")[2].partition(")")[0] or "it is no provenance"
+            how = error.how if isinstance(error, cellfile.Damaged) else "it is no provenance"
             found.append(Change(artefact.name, "", f"{file} is cut short or was damaged ({how})", look))
     return found
 
@@ -196,14 +196,13 @@ class _One:
                 shown = texts(self.artefact, self.layout.scale, frame, self.noted["runs"])
         except HarnessError as error:
             return [self.told(str(error).removesuffix(": get it again"))]
-        reword = f"python -m harness reword {self.artefact.name} --scale {self.layout.scale} --reason …"
         found = []
         for path in left_by(self.artefact, self.layout):
             file, text = path.relative_to(self.layout.root).as_posix(), shown.get(path.suffix)
             if not path.is_file():
                 found.append(self.told(f"{file} is missing", f"git checkout -- {file}"))
             elif text is not None and path.read_bytes() != text.encode():
-                found.append(self.told(f"{file} does not show its accepted cells", reword))
+                found.append(self.told(f"{file} does not show its accepted cells", self.rerun))
         return found
 
     def from_here(self, found: Checked) -> list[Change]:

@@ -1,12 +1,15 @@
 """What differs between two makings of an artefact: cells and claims, place by place."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from harness.numbers.claim_record import BETWEEN, OF_PARTS
+
 # Another machine's last digits are no change; another number, spread, interval, count or verdict is.
 RELATIVE = 1e-6
+_NOTHING = 1e-12  # what differences of equal numbers come to
 _LONG = 24  # characters; a text without a space that is longer is a drawing's data
 
 
@@ -53,7 +56,7 @@ def of_cells(
 def of_claims(
     before: Iterable[dict[str, str]], after: Iterable[dict[str, str]], *, exact: bool
 ) -> dict[str, str]:
-    """By claim: another verdict, or other words; of the same records (`exact`) another reason, too."""
+    """By claim: another verdict, or other words; of the same records (`exact`) other numbers, too."""
     old, new = ({claim["id"]: claim for claim in claims} for claims in (before, after))
     words = ("text", "where", "reason") if exact else ("text", "where")
     found = {}
@@ -64,7 +67,23 @@ def of_claims(
             found[claim] = f"verdict was {was!r} and is {is_!r}{why}"
         elif changed := [k for k in words if old[claim][k] != new[claim][k]]:
             found[claim] = f"said {old[claim][changed[0]]!r} and says {new[claim][changed[0]]!r}"
+        elif exact and "parts" in old[claim] and (what := next(_parts(old[claim], new[claim]), "")):
+            found[claim] = what  # accepted since there are columns for its parts
     return found
+
+
+def _parts(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
+    """Which field of its parts differs, a number by more than its last digits."""
+    for key, kind in OF_PARTS.items():
+        old, new = (line[key].split(BETWEEN) for line in (before, after))
+        close = kind is float and before[key] and after[key] and len(old) == len(new)
+        same = (
+            all(_equal(*map(float, pair), _NOTHING) for pair in zip(old, new, strict=True))
+            if close
+            else old == new
+        )
+        if not same:
+            yield f"its {key} was {before[key]!r} and is {after[key]!r}"
 
 
 def _cell(before: dict[str, Any], after: dict[str, Any], free: bool, clock: bool, exact: bool) -> list[str]:

@@ -11,12 +11,12 @@ from typing import Any
 from harness.base.files import ROOT
 from harness.base.layout import SCALES, Layout, artefact_file
 from harness.numbers import cellfile
+from harness.numbers.claim_record import Claim
 from harness.numbers.verdict_words import HOLDS, JUDGED, VERDICTS
 from harness.runs.stale import is_code_of
 from harness.spec import artefacts, fingerprint
 from harness.spec.artefacts import Artefact
 
-OURS = "(ours) "  # how the text of a claim begins that is not the paper's
 SMALL, OLD = "°", "†"  # behind the name of an artefact: so far at the smallest scale; to be accepted anew
 
 # How verdicts are counted: those that hold, each other word that is a judgement, and what was not judged.
@@ -32,7 +32,7 @@ class Outcome:
     artefact: Artefact
     scale: str
     cells: list[dict[str, Any]]
-    claims: list[dict[str, str]]
+    claims: list[Claim]
     page: str  # its Markdown, seen from the root
     old: str = ""  # why it is to be accepted anew
     seconds: float = 0.0  # that a run of it took
@@ -83,7 +83,7 @@ def _read(artefact: Artefact, layout: Layout, base: Path) -> Outcome | None:
         return None
     noted = cellfile.provenance(told)
     old = _why_old(noted, artefact, layout.scale, layout.root) if told.is_file() else ""
-    read = cellfile.cells(cells), cellfile.claims(claims)
+    read = cellfile.cells(cells), cellfile.judged(claims)
     took = [run["seconds"] for run in noted["runs"] if run.get("seconds")]
     usual = median(took) if took else 0.0
     return Outcome(artefact, layout.scale, *read, page.relative_to(layout.root).as_posix(), old, usual)
@@ -130,8 +130,7 @@ def of_numbers(found: Iterable[Outcome], kind: str | None = None) -> Counter[str
 
 def of_claims(found: Iterable[Outcome], ours: bool | None = None) -> Counter[str]:
     """The same of claims: the paper's, ours, or all."""
-    claims = [c for o in found for c in o.claims if ours in (None, c["text"].startswith(OURS))]
-    return Counter(claim["verdict"] for claim in claims)
+    return Counter(c.verdict for o in found for c in o.claims if ours in (None, c.ours))
 
 
 def grouped(counts: Counter[str]) -> dict[str, int]:
@@ -160,18 +159,11 @@ def _fared(outcome: Outcome) -> str:
     return f"numbers: {numbers}; claims: {in_words(of_claims([outcome])) or 'none'}"
 
 
-def setting_of(text: str) -> tuple[str, str]:
-    """`(ours) NB101-1, SPOS: it is so.` → `NB101-1, SPOS` and `(ours) It is so.`."""
-    ours = OURS if text.startswith(OURS) else ""
-    setting, colon, rest = text.removeprefix(OURS).partition(": ")
-    return (setting, ours + capital(rest)) if colon else ("", text)
-
-
-def in_groups(made: list[tuple[str, dict[str, str]]]) -> str:
+def in_groups(made: list[Claim]) -> str:
     """`NB101-1 (SPOS, Reptile), DARTS (SPOS)`; a setting of one word as it is."""
     groups: dict[str, list[str]] = {}
-    for setting, _ in made:
-        first, _, rest = setting.partition(", ")
+    for claim in made:
+        first, _, rest = claim.setting.partition(", ")
         groups.setdefault(first, []).append(rest)
     return ", ".join(f"{first} ({', '.join(rest)})" if any(rest) else first for first, rest in groups.items())
 

@@ -1,104 +1,69 @@
 """How many runs would make an unclear verdict a clear one, if mean and spread stayed as they are."""
 
 import math
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from harness.numbers.cells import column_spans, context_of
+from harness.numbers.claim_record import Claim, Part
 from harness.numbers.judge import MIN_RUNS, judge, parse
 from harness.numbers.stats import Estimate, quantile
 from harness.spec.artefacts import Artefact
-from harness.spec.expand import each, over, points
 
 MOST = 1000  # more runs than this nobody will do
-BY_CHANCE = "by chance"
-NOISY = ("sample_sd", "bootstrap", "none")  # another run, or another sample, gives another number
-
-_FLOAT = r"[-+]?[\d.]+(?:e[-+]?\d+)?"
-_SHARED = r"(?: on the \d+ seeds of both)?"
-# The forms that harness/numbers/judge.py gives to the reason of an unclear claim.
-_ORDER = re.compile(
-    rf"({_FLOAT}) ± ({_FLOAT}){_SHARED}(?:, asked for ({_FLOAT}) at least)?:"
-    " the interval is wider than the effect"
-)
-_EQUAL = re.compile(rf"difference ({_FLOAT}) ± ({_FLOAT}){_SHARED} against ±({_FLOAT})")
-_SCATTER = re.compile(r"(\d+)% of the scatter over runs, where equals have (\d+)% to (\d+)%")
-
-Cells = list[dict[str, Any]]
 
 
-def for_claim(artefact: Artefact, cells: Cells, claim: dict[str, str]) -> str:
-    """`about 12 runs instead of 6`; empty where the claim's cells do not tell."""
-    told = [cell for cell in _cells_of(artefact, cells, claim["id"]) if cell["spread_kind"] in NOISY]
-    if not told or BY_CHANCE in claim["reason"]:  # how far off that part must be is not told
-        return ""
-    n, sample = min(cell["n"] for cell in told), max(map(_sample, told))
-    if any(cell["spread_kind"] == "none" for cell in told):
-        return f"at least {MIN_RUNS} runs instead of {n}"
-    parts = [(half, wanted) for half, wanted in _parts(claim["reason"]) if wanted]
-    if not parts:
-        return ""
-    if n == 1:  # its interval is that of the sample of architectures
-        units = math.ceil(sample * max(half / wanted for half, wanted in parts) ** 2)
-        return f"about {units:,} architectures instead of {sample:,}"
-    runs = max(_runs(n, half, wanted) for half, wanted in parts)
-    if runs > MOST:
-        return f"more than {MOST:,} runs instead of {n}"
-    # What the sample of architectures adds to the interval stays as it is when runs are added.
-    return (
-        f"at least {runs} runs instead of {n}; {sample} architectures are a sample too"
-        if sample
-        else _about(runs, n)
-    )
+def for_claim(claim: Claim, each: str = "") -> str:
+    """`about 12 runs instead of 6 (10 min each)`; empty where it is not unclear or nothing in it varies.
 
-
-def _sample(cell: dict[str, Any]) -> int:
-    """Architectures that others might stand for; none where the whole space was scored.
-
-    The interval is then that of the runs alone; with a share of the sample in it, it is wider or narrower
-    (its degrees of freedom are more).
+    One part that fails refutes the claim: where one leans that way, the first to fail decides, else the last
+    to hold.
     """
-    n = cell["n"]
-    of_runs = 0.0 if n < 2 else cell["spread"] * _width(n)
-    whole = math.isclose((cell["hi"] - cell["lo"]) / 2, of_runs, rel_tol=1e-6, abs_tol=1e-12)
-    return 0 if whole else cell["architectures"]
+    parts = [part for part in claim.parts if part.runs and part.above]
+    if claim.verdict != "unclear" or not parts:
+        return ""
+    if any(math.isinf(part.half) for part in parts):
+        return _told("at least", MIN_RUNS, min(part.runs for part in parts), each)
+    against = [part for part in parts if part.above < 0]
+    part = min(against, key=_needed) if against else max(parts, key=_needed)
+    if part.runs == 1:  # its interval is that of the sample of architectures
+        return f"about {_needed(part):,} architectures instead of {part.architectures:,}"
+    told = _told("at least" if part.architectures else "about", _needed(part), part.runs, each)
+    # What the sample of architectures adds to the interval stays as it is when runs are added.
+    sample = part.architectures and _needed(part) <= MOST
+    return f"{told}; {part.architectures} architectures are a sample too" if sample else told
 
 
-def _about(runs: int, n: int) -> str:
-    return f"about {runs} runs instead of {n}"
+def _needed(part: Part) -> int:
+    """Runs, or of a single one architectures, at which it holds or is refuted: n · (half / |value − asked|)².
+
+    As long as runs are few, Student's t makes the interval of more of them narrower than that.
+    """
+    together, wanted = part.parts if part.above < 0 else 1, abs(part.above) / part.half
+    if part.runs == 1:
+        return math.ceil(part.architectures * (_width(math.inf, together) / _width(math.inf) / wanted) ** 2)
+    return _first(part.runs, lambda m: _width(m, together) / _width(part.runs) < wanted)
 
 
-def _cells_of(artefact: Artefact, cells: Cells, claim: str) -> Iterator[dict[str, Any]]:
-    by_place = {(cell["row"], cell["column"]): cell for cell in cells}
-    tests = [t for c in artefact.data.get("claims", []) if c["id"] == claim for t in c["tests"]]
-    for several in map(each, tests):
-        sides = [side for one in several for side in (one.get("left"), one.get("right"))]
-        for row, column in [point for side in [*sides, *over(several)] for point in points(side)]:
-            if (str(row), str(column)) in by_place:
-                yield by_place[str(row), str(column)]
+def _width(n: float, together: int = 1) -> float:
+    """Of an interval of n runs, beside others; of a sample of architectures but for its size."""
+    return quantile(n - 1, together) / (math.sqrt(n) if math.isfinite(n) else 1)
 
 
-def _parts(reason: str) -> Iterator[tuple[float, float]]:
-    """Half of each interval that is too wide, and how wide it might be."""
-    for gap, half, margin in _ORDER.findall(reason):
-        yield float(half), abs(float(gap) - float(margin or 0))
-    for gap, half, margin in _EQUAL.findall(reason):
-        yield float(half), abs(abs(float(gap)) - float(margin))
-    for share, low, high in _SCATTER.findall(reason):
-        yield (float(high) - float(low)) / 2, abs(float(share) - 50)
+def _told(about: str, runs: int, n: int, each: str) -> str:
+    how_many = f"more than {MOST:,}" if runs > MOST else f"{about} {runs}"
+    return f"{how_many} runs instead of {n}{each}"
 
 
-def for_number(artefact: Artefact, cell: dict[str, Any]) -> str:
+def for_number(artefact: Artefact, cell: dict[str, Any], each: str = "") -> str:
     """The same for a number beside the paper's, whose own noise more runs of ours leave as it is."""
     n = cell["n"]
     if n < 2:
-        return f"at least {MIN_RUNS} runs instead of {n}"
-    if cell["spread_kind"] != "sample_sd" or cell["architectures"]:
-        return ""
+        return _told("at least", MIN_RUNS, n, each)
     place = (cell["row"], cell["column"])
     line = next((c for c in artefact.cells if (c.row, c.column) == place), None)
-    if line is None:  # accepted, and since then renamed in the YAML: `check` tells of it
+    # A cell that was accepted and since then renamed in the YAML is told by `check`.
+    if line is None or cell["spread_kind"] != "sample_sd" or cell["architectures"]:
         return ""
     context, reported = context_of(artefact, line, column_spans(artefact)), parse(cell["reported"])
 
@@ -108,24 +73,9 @@ def for_number(artefact: Artefact, cell: dict[str, Any]) -> str:
         return judge(ours, reported, context).word != "unclear"
 
     needed = _first(n, enough)
-    if needed > MOST:
-        return (
-            f"no number of runs: the noise of the printed number is too large (it has {context.n} behind it)"
-        )
-    return _about(needed, n)
-
-
-def _runs(n: int, half: float, wanted: float) -> int:
-    """From how many runs on half of the interval is below what is wanted."""
-
-    def enough(m: int) -> bool:
-        return half * _width(m) / _width(n) < wanted
-
-    return _first(n, enough)
-
-
-def _width(n: int) -> float:
-    return quantile(n - 1) / math.sqrt(n)
+    if needed <= MOST:
+        return _told("about", needed, n, each)
+    return f"no number of runs: the noise of the printed number is too large (it has {context.n} behind it)"
 
 
 def _first(n: int, enough: Callable[[int], bool]) -> int:

@@ -17,10 +17,10 @@ from harness.accepted.outcomes import (
     in_words,
     of_claims,
     of_numbers,
-    setting_of,
 )
 from harness.base.layout import SCALES
 from harness.make import render
+from harness.numbers.claim_record import Claim, reason_of
 from harness.numbers.verdict_words import HOLDS, JUDGED, VERDICTS
 from harness.runs.forecast import duration
 from harness.spec import experiments
@@ -132,41 +132,41 @@ def _numbers_that_hold(found: list[Outcome]) -> Iterator[str]:
             yield f"- {share} printed numbers of {o.link}{told}."
 
 
+def _settings(found: list[Outcome]) -> Iterator[tuple[Outcome, list[Claim]]]:
+    """Their claims, those together that are one claim in several settings."""
+    for o in found:
+        groups: dict[tuple[str, str], list[Claim]] = {}
+        for claim in o.claims:
+            groups.setdefault(("", claim.statement) if claim.setting else (claim.id, ""), []).append(claim)
+        yield from ((o, claims) for claims in groups.values())
+
+
 def _mixed(found: list[Outcome]) -> Iterator[str]:
     """A row per claim whose settings come to several verdicts: the sections below have its parts."""
     rows = []
-    for o in found:
-        fared: dict[str, Counter[str]] = {}
-        for claim in o.claims:
-            fared.setdefault(setting_of(claim["text"])[1], Counter())[claim["verdict"]] += 1
-        for text, verdicts in fared.items():
-            counts = grouped(verdicts)
-            if len(counts) > 1:
-                numbers = " | ".join(str(counts.get(group, "")) for group in OF_CLAIMS)
-                rows.append("| {} ({}) | {} |".format(text.replace("|", "\\|"), o.link, numbers))
+    for o, claims in _settings(found):
+        counts = grouped(Counter(claim.verdict for claim in claims))
+        if len(counts) > 1:
+            numbers = " | ".join(str(counts.get(group, "")) for group in OF_CLAIMS)
+            text = claims[0].statement.replace("|", "\\|")
+            rows.append(f"| {text} ({o.link}) | {numbers} |")
     if rows:
         yield from (f"| claim | {' | '.join(OF_CLAIMS)} |", "|---" * (len(OF_CLAIMS) + 1) + "|", *rows)
 
 
 def _claims(found: list[Outcome], words: tuple[str, ...]) -> Iterator[str]:
     """A line per claim; of one that is made in several settings, those in which it fares so."""
-    for o in found:
-        claims = [(*setting_of(claim["text"]), claim) for claim in o.claims]
-        several = Counter(text for _, text, _ in claims)
-        groups: dict[str, list[tuple[str, dict[str, str]]]] = {}
-        for setting, text, claim in claims:
-            if several[text] == 1:
-                setting, text = "", claim["text"]
-            if claim["verdict"] in words:
-                groups.setdefault(text, []).append((setting, claim))
-        for text, made in groups.items():
-            among = f" *{len(made)} of {several[text]}: {in_groups(made)}.*" if several[text] > 1 else ""
-            yield f"- {text}{among} ({_where(o, made[0][1])})"
-            if made[0][1]["verdict"] not in HOLDS:
-                yield from (f"  - {_measured(o, *one)}" for one in made)
-            if made[0][1]["verdict"] == "contradicts":
-                written = {claim["id"]: claim.get("why", "") for claim in o.artefact.data["claims"]}
-                yield from _reasons(o, [written.get(claim["id"], "") for _, claim in made])
+    for o, claims in _settings(found):
+        several, made = len(claims) > 1, [claim for claim in claims if claim.verdict in words]
+        if not made:
+            continue
+        among = f" *{len(made)} of {len(claims)}: {in_groups(made)}.*" if several else ""
+        yield f"- {made[0].statement if several else made[0].text}{among} ({_where(o, made[0])})"
+        if made[0].verdict not in HOLDS:
+            yield from (f"  - {_measured(o, claim, several)}" for claim in made)
+        if made[0].verdict == "contradicts":
+            written = {claim["id"]: claim.get("why", "") for claim in o.artefact.data["claims"]}
+            yield from _reasons(o, [written.get(claim.id, "") for claim in made])
 
 
 def _reasons(o: Outcome, written: list[str]) -> Iterator[str]:
@@ -184,25 +184,26 @@ def _linked(text: str, paper: str) -> str:
     return re.sub(r"\bD\d+\b", rf"[\g<0>](reproduce/{paper}/NOTES.md)", text)
 
 
-def _where(o: Outcome, claim: dict[str, str]) -> str:
+def _where(o: Outcome, claim: Claim) -> str:
     """Where the paper says it, and the link to where it is shown."""
     named = re.compile(rf"{re.escape(o.name)}(?!\.?\d)", re.I)
-    where = claim["where"]
-    return named.sub(o.link, where, count=1) if named.search(where) else f"{where}, {o.link}"
+    return (
+        named.sub(o.link, claim.where, count=1) if named.search(claim.where) else f"{claim.where}, {o.link}"
+    )
 
 
-def _measured(o: Outcome, setting: str, claim: dict[str, str]) -> str:
-    reason = claim["reason"].replace(": the interval is wider than the effect", "")
-    told = f"{setting or 'Measured'}: {reason}."
-    runs = runs_needed.for_claim(o.artefact, o.cells, claim) if claim["verdict"] == "unclear" else ""
-    return f"{told}{_it_takes(o, runs)}"
+def _measured(o: Outcome, claim: Claim, several: bool) -> str:
+    reason, runs = reason_of(claim.parts, brief=True), runs_needed.for_claim(claim, _each(o))
+    return f"{claim.setting if several else 'Measured'}: {reason or claim.reason}.{_it_takes(runs)}"
 
 
-def _it_takes(o: Outcome, runs: str) -> str:
-    """How many runs, and how long one of them took."""
-    if o.seconds:
-        runs = re.sub(r"runs instead of \d+", rf"\g<0> ({duration(o.seconds)} each)", runs)
+def _it_takes(runs: str) -> str:
     return f" **{capital(runs)}.**" if runs else ""
+
+
+def _each(o: Outcome) -> str:
+    """How long one of its runs took."""
+    return f" ({duration(o.seconds)} each)" if o.seconds else ""
 
 
 def _one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
@@ -210,10 +211,10 @@ def _one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
         cells = [cell for cell in o.printed if cell["verdict"] == word]
         for cell in cells[:SHOWN]:
             ours = render.ours(cell, render.format_of(o.artefact, cell))
-            runs = runs_needed.for_number(o.artefact, cell) if word == "unclear" else ""
+            runs = runs_needed.for_number(o.artefact, cell, _each(o)) if word == "unclear" else ""
             yield (
                 f"- {cell['row']}, {cell['column']}: {ours}, printed {cell['reported']} ({o.link})\n"
-                f"  - {capital(cell['reason'])}.{_it_takes(o, runs)}"
+                f"  - {capital(cell['reason'])}.{_it_takes(runs)}"
             )
             if word == "differs":
                 asked = (str(cell["row"]), str(cell["column"]))
@@ -226,9 +227,10 @@ def _one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
 def _issues(found: list[Outcome]) -> Iterator[str]:
     """By deviation: how many numbers it explains."""
     for o in found:
-        issues = [cell["reason"] for cell in o.printed if cell["verdict"] == "paper issue"]
-        for reason, n in Counter(text.rpartition(" (")[0] for text in issues).items():
-            deviation, _, why = reason.partition(": ")
+        explained = {(c["row"], c["column"]) for c in o.printed if c["verdict"] == "paper issue"}
+        issues = [c.select.get("paper_issue", "") for c in o.artefact.cells if (c.row, c.column) in explained]
+        for issue, n in Counter(filter(None, issues)).items():
+            deviation, _, why = issue.partition(": ")
             notes = f"[{deviation}](reproduce/{o.artefact.paper}/NOTES.md)"
             yield f"- {_how_many(n, 0)} of {o.link}: {why} ({notes})."
 
@@ -238,7 +240,7 @@ def _old(found: list[Outcome]) -> Iterator[str]:
     for why in dict.fromkeys(o.old for o in found if o.old):
         old = [o for o in found if o.old == why]
         numbers = sum(cell["verdict"] in JUDGED for o in old for cell in o.printed)
-        claims = sum(claim["verdict"] in JUDGED for o in old for claim in o.claims)
+        claims = sum(claim.verdict in JUDGED for o in old for claim in o.claims)
         links = ", ".join(o.link for o in old)
         how_many = _how_many(numbers, claims)
         yield from (f"{OLD} {capital(why)} and to be made again: {how_many} of {links}.", "")
@@ -255,17 +257,18 @@ def _not_judged(found: list[Outcome]) -> Iterator[str]:
     """A line per reason."""
     reasons: dict[str, dict[str, list[int]]] = {}
     for o in (o for o in found if not o.small):
-        for k, entries in enumerate(_left(o)):
-            for entry in entries:
-                reasons.setdefault(_why(o, entry), {}).setdefault(o.link, [0, 0])[k] += 1
+        numbers, claims = _left(o)
+        for k, told in enumerate(([c["reason"] for c in numbers], [_why(o, claim) for claim in claims])):
+            for reason in told:
+                reasons.setdefault(reason, {}).setdefault(o.link, [0, 0])[k] += 1
     for reason, places in reasons.items():
         yield f"- {', '.join(f'{_how_many(*n)} of {link}' for link, n in places.items())}: {reason}."
 
 
-def _left(o: Outcome) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _left(o: Outcome) -> tuple[list[dict[str, Any]], list[Claim]]:
     """Its numbers and claims that are not judged."""
     numbers = [cell for cell in o.printed if cell["verdict"] not in JUDGED]
-    return numbers, [claim for claim in o.claims if claim["verdict"] not in JUDGED]
+    return numbers, [claim for claim in o.claims if claim.verdict not in JUDGED]
 
 
 def _how_many(numbers: int, claims: int) -> str:
@@ -273,9 +276,8 @@ def _how_many(numbers: int, claims: int) -> str:
     return " and ".join(f"{n} {word}{'s' * (n > 1)}" for n, word in parts if n)
 
 
-def _why(o: Outcome, entry: dict[str, Any]) -> str:
+def _why(o: Outcome, claim: Claim) -> str:
     """The reason; of a claim that lacks a number, the reason why that number is not there."""
-    reason = entry["reason"].replace("tested from", "judged from")
-    place, lacks, _ = reason.partition(" has no number at this scale")
-    said = [c["reason"] for c in o.cells if lacks and f"{c['row']} / {c['column']}" == place and c["reason"]]
-    return said[0] if said else reason
+    lacks = claim.parts[0].part if claim.parts else ""
+    said = [cell["reason"] for cell in o.cells if lacks == f"{cell['row']} / {cell['column']}"]
+    return next(filter(None, said), claim.reason)

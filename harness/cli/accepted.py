@@ -2,8 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from harness.base.errors import HarnessError
 from harness.base.layout import Layout
@@ -82,13 +80,11 @@ def replay(options: argparse.Namespace) -> int:
 def accept(options: argparse.Namespace) -> int:
     from harness.accepted.accept import accept_all
 
-    return _each_done(accept_all, options)
-
-
-def reword(options: argparse.Namespace) -> int:
-    from harness.accepted.reword import reword_all
-
-    return _each_done(reword_all, options)
+    layout = Layout(options.scale)
+    campaign.hold(layout)  # what is accepted must not be made anew meanwhile
+    for provenance in accept_all(artefacts.chosen(options.artefacts), layout, options.reason):
+        print(provenance.relative_to(layout.root))
+    return 0
 
 
 def withdraw(options: argparse.Namespace) -> int:
@@ -98,12 +94,4 @@ def withdraw(options: argparse.Namespace) -> int:
     layout = Layout(options.scale)
     campaign.hold(layout)
     print(withdraw(options.artefact, layout, options.reason))
-    return 0
-
-
-def _each_done(do: Callable[..., Iterator[Path]], options: argparse.Namespace) -> int:
-    layout = Layout(options.scale)
-    campaign.hold(layout)  # what is accepted must not be made anew meanwhile
-    for provenance in do(artefacts.chosen(options.artefacts), layout, options.reason):
-        print(provenance.relative_to(layout.root))
     return 0

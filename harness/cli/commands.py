@@ -70,11 +70,6 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("accept", accepted.accept, "accept today's outcome of artefacts (all when none is named)")
     sub.add_argument("artefacts", nargs="*", metavar="artefact")
     sub.add_argument("--reason", required=True)
-    sub = command(
-        "reword", accepted.reword, "captions and claims that read otherwise now, for the accepted cells"
-    )
-    sub.add_argument("artefacts", nargs="+", metavar="artefact")
-    sub.add_argument("--reason", required=True)
     sub = command("withdraw", accepted.withdraw, "take away what was accepted of a former artefact")
     sub.add_argument("artefact")
     sub.add_argument("--reason", required=True)

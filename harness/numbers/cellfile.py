@@ -4,17 +4,44 @@ import csv
 import io
 import json
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.base.errors import HarnessError
+from harness.numbers import claim_record
+from harness.numbers.claim_record import Claim
 
 if TYPE_CHECKING:  # what only compares or counts needs no data frames, which take a while to load
     import pandas as pd
 
-NUMBERS = ("value", "spread", "lo", "hi")  # empty where there is none
-COUNTS = ("n", "architectures")
-TEXTS = ("row", "column", "text", "spread_kind", "reported", "verdict", "reason", "runs")
+# What cells.csv has of a cell, in its order.
+CELL = {
+    "row": str,
+    "column": str,
+    "value": float,
+    "text": str,
+    "n": int,
+    "architectures": int,
+    "spread": float,
+}
+CELL |= {
+    "spread_kind": str,
+    "lo": float,
+    "hi": float,
+    "reported": str,
+    "verdict": str,
+    "reason": str,
+    "runs": str,
+}
+
+
+class Damaged(HarnessError):
+    """A file that is not as it was written, and how that shows."""
+
+    def __init__(self, path: Path, how: str) -> None:
+        super().__init__(f"{path} is not as it was written ({how}): restore it from git or make it again")
+        self.how = how
 
 
 def read_cells(path: Path) -> "pd.DataFrame":
@@ -22,8 +49,9 @@ def read_cells(path: Path) -> "pd.DataFrame":
     import pandas as pd
 
     cells(path)  # which tells of a damaged file what pandas would read somehow
-    empty = {name: [""] for name in NUMBERS}
-    return pd.read_csv(path, dtype=dict.fromkeys(TEXTS, str), keep_default_na=False, na_values=empty)
+    texts = {name: str for name, kind in CELL.items() if kind is str}
+    empty = {name: [""] for name, kind in CELL.items() if kind is float}
+    return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=empty)
 
 
 def cells(path: Path) -> list[dict[str, Any]]:
@@ -33,35 +61,46 @@ def cells(path: Path) -> list[dict[str, Any]]:
 
 def cells_in(text: str, path: Path = Path("cells.csv")) -> list[dict[str, Any]]:
     """The cells in a text that is written, or would be, to this path."""
-    lines = _lines(text, path, (*TEXTS, *NUMBERS, *COUNTS))
+    lines = _lines(text, path, CELL)
     _require_once(path, [f"{line['row']} / {line['column']}" for line in lines])
     try:
         return [
-            line
-            | {name: float(line[name] or "nan") for name in NUMBERS}
-            | {name: int(line[name]) for name in COUNTS}
+            line | {name: kind(line[name] or "nan") for name, kind in CELL.items() if kind is not str}
             for line in lines
         ]
     except ValueError as error:
-        raise _damaged(path, str(error)) from None
+        raise Damaged(path, str(error)) from None
 
 
 def claims(path: Path) -> list[dict[str, str]]:
-    """A record per claim; none where there is no such file."""
+    """A line per claim, in texts; none where there is no such file."""
     return claims_in(_text(path), path) if path.is_file() else []
 
 
 def claims_in(text: str, path: Path = Path("claims.csv")) -> list[dict[str, str]]:
-    lines = _lines(text, path, ("id", "text", "where", "verdict", "reason"))
+    lines = _lines(text, path, claim_record.TEXTS)
     _require_once(path, [line["id"] for line in lines])
+    _judged(lines, path)
     return lines
+
+
+def judged(path: Path) -> list[Claim]:
+    """The claims with the numbers of their parts."""
+    return _judged(claims(path), path)
+
+
+def _judged(lines: list[dict[str, str]], path: Path) -> list[Claim]:
+    try:
+        return [claim_record.of_line(line) for line in lines]
+    except (LookupError, ValueError) as error:
+        raise Damaged(path, str(error)) from None
 
 
 def _require_once(path: Path, names: list[str]) -> None:
     """Of two lines of one name only one would be looked at."""
     for name, times in Counter(names).items():
         if times > 1:
-            raise _damaged(path, f"{name} stands {times} times")
+            raise Damaged(path, f"{name} stands {times} times")
 
 
 _ASKED = {"run": str, "config": dict, "status": str, "truths": list}  # of a provenance's runs
@@ -88,24 +127,20 @@ def _text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
-        raise _damaged(path, "it is no text") from None
+        raise Damaged(path, "it is no text") from None
 
 
-def _lines(text: str, path: Path, columns: tuple[str, ...]) -> list[dict[str, str]]:
+def _lines(text: str, path: Path, columns: Collection[str]) -> list[dict[str, str]]:
     if not text.endswith("\n"):
-        raise _damaged(path, "it ends in the middle of a line")
+        raise Damaged(path, "it ends in the middle of a line")
     reader = csv.DictReader(io.StringIO(text, newline=""))
     try:
         lines = list(reader)
     except csv.Error as error:
-        raise _damaged(path, str(error)) from None
+        raise Damaged(path, str(error)) from None
     for number, line in enumerate(lines, 2):
         if None in line or None in line.values():  # a conflict of git's, a line cut short
-            raise _damaged(path, f"record {number} has more or fewer fields than the heading")
+            raise Damaged(path, f"record {number} has more or fewer fields than the heading")
     if lacking := set(columns) - set(reader.fieldnames or columns):
-        raise _damaged(path, f"there is no column {min(lacking)!r}")
+        raise Damaged(path, f"there is no column {min(lacking)!r}")
     return lines
-
-
-def _damaged(path: Path, how: str) -> HarnessError:
-    return HarnessError(f"{path} is not as it was written ({how}): restore it from git or make it again")

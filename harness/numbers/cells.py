@@ -12,6 +12,7 @@ import pandas as pd
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.layout import scale_rank
+from harness.numbers.cellfile import CELL
 from harness.numbers.judge import Context, Reported, Verdict, is_number, judge, judge_text, parse
 from harness.numbers.reductions import NEEDS, OVER_PAIRS, statistic
 from harness.numbers.run_pairs import of_pairs
@@ -271,25 +272,14 @@ def _single(values: pd.Series, where: str) -> Any:
 
 def to_frame(filled: list[Filled]) -> pd.DataFrame:
     """cells.csv: what rendering, drawing, checking and publishing read, and nothing else."""
-    lines = []
-    for f in filled:
-        e = f.estimate
-        lines.append(
-            {
-                "row": f.row,
-                "column": f.column,
-                "value": e.value if e else math.nan,
-                "text": f.text,
-                "n": e.n if e else 0,
-                "architectures": e.units if e else 0,
-                "spread": e.spread if e and e.spread is not None else math.nan,
-                "spread_kind": e.spread_kind if e else "",
-                "lo": e.lo if e and math.isfinite(e.se) else math.nan,
-                "hi": e.hi if e and math.isfinite(e.se) else math.nan,
-                "reported": f.reported or "",
-                "verdict": f.verdict.word,
-                "reason": f.verdict.reason,
-                "runs": " ".join(dict.fromkeys([*f.runs, *f.truths])),
-            }
-        )
-    return pd.DataFrame(lines)
+    return pd.DataFrame([dict(zip(CELL, _line(f), strict=True)) for f in filled])
+
+
+def _line(f: Filled) -> tuple[Any, ...]:
+    e = f.estimate or Estimate(math.nan, 0, spread_kind="", se_runs=math.nan)
+    spread = math.nan if e.spread is None else e.spread
+    ends = (e.lo, e.hi) if math.isfinite(e.se) else (math.nan, math.nan)
+    runs = " ".join(dict.fromkeys([*f.runs, *f.truths]))
+    verdict = f.verdict.word, f.verdict.reason
+    told = (e.value, f.text, e.n, e.units, spread, e.spread_kind, *ends, f.reported or "", *verdict, runs)
+    return f.row, f.column, *told

@@ -1,5 +1,6 @@
 """The statements of a paper that a machine can test, tested on the cells."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -9,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from harness.numbers.cells import Filled
-from harness.numbers.judge import Measured, Verdict, judge_gap, judge_slope, judge_spread, worst
-from harness.numbers.stats import Estimate, combined, exact, shared_runs
+from harness.numbers.claim_record import COLUMNS, Claim, Part, decided
+from harness.numbers.stats import Estimate, combined, exact, share_of_spread, shared_runs
 from harness.spec.artefacts import Artefact
 from harness.spec.expand import each, over, points
 from harness.spec.fingerprint import waits
@@ -18,20 +19,11 @@ from harness.spec.fingerprint import waits
 Estimates = dict[tuple[str, str], Estimate]
 
 
-def judge_claims(
-    artefact: Artefact, filled: list[Filled], scale: str
-) -> list[tuple[dict[str, Any], Verdict]]:
+def judge_claims(artefact: Artefact, filled: list[Filled], scale: str) -> list[Claim]:
     """Each claim of the artefact's YAML with its verdict."""
     by_seed = artefact.data.get("paired_by_seed", False)
     cells = {(f.row, f.column): _of_its_runs(f, by_seed) for f in filled if f.estimate}
-    return [(claim, judge_one(claim, cells, scale)) for claim in artefact.data.get("claims", [])]
-
-
-def compared(claim: dict[str, Any]) -> Iterator[tuple[list[tuple[str, str]], bool]]:
-    """The cells of each part of a claim, as often as they are named; whether it asks for their spread."""
-    for test in claim["tests"]:
-        for _, group in _parts(test, alone=True):
-            yield [_key(point) for point in _asked(group)], "of" in test
+    return [judge_one(claim, cells, scale) for claim in artefact.data.get("claims", [])]
 
 
 def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
@@ -45,17 +37,12 @@ def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
     return replace(cell.estimate, runs=runs)
 
 
-def judge_one(claim: dict[str, Any], cells: Estimates, scale: str) -> Verdict:
+def judge_one(claim: dict[str, Any], cells: Estimates, scale: str) -> Claim:
     if later := waits(claim, scale):
-        return Verdict("not comparable", later)
+        return Claim(claim["id"], claim["text"], claim["where"], "not comparable", later)
     alone = len(claim["tests"]) == 1
-    parts = [(name, group) for test in claim["tests"] for name, group in _parts(test, alone)]
-    verdicts = []
-    for name, group in parts:
-        verdict = _judge(group, cells, len(parts))
-        told = verdict.reason if verdict.word == "not run" else name + verdict.reason
-        verdicts.append(replace(verdict, reason=told))
-    return worst(verdicts)
+    parts = [part for test in claim["tests"] for part in _parts(test, alone)]
+    return decided(claim, [_judge(name, group, cells, len(parts)) for name, group in parts])
 
 
 def _parts(test: dict[str, Any], alone: bool) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -66,13 +53,13 @@ def _parts(test: dict[str, Any], alone: bool) -> Iterator[tuple[str, list[dict[s
 
 
 def _names(test: dict[str, Any], alone: bool) -> list[str]:
-    """What a part's reason begins with: a combination's words, whom it is against, or what it measures."""
+    """What parts are called: by a combination's words, whom it is against, or what it measures."""
     if "each" not in test or "trend" in test:
         left = points(test.get("left"))
-        return [f"{', '.join(map(str, left[0]))}: " if len(left) == 1 and not alone else ""]
+        return [", ".join(map(str, left[0])) if len(left) == 1 and not alone else ""]
     if "of" in test:
-        return [f"against {', '.join(str(word) for word in test['right'] if '{' not in str(word))}: "]
-    return [f"{', '.join(map(str, words))}: " for words in product(*test["each"].values())]
+        return [f"against {', '.join(str(word) for word in test['right'] if '{' not in str(word))}"]
+    return [", ".join(map(str, words)) for words in product(*test["each"].values())]
 
 
 def _asked(several: list[dict[str, Any]]) -> list[list[Any]]:
@@ -80,36 +67,56 @@ def _asked(several: list[dict[str, Any]]) -> list[list[Any]]:
     return [point for side in [*sides, *over(several)] for point in points(side)]
 
 
-def _judge(several: list[dict[str, Any]], cells: Estimates, parts: int) -> Verdict:
+def _judge(name: str, several: list[dict[str, Any]], cells: Estimates, parts: int) -> Part:
     test = several[0]
     missing = [" / ".join(map(str, point)) for point in _asked(several) if _key(point) not in cells]
     if missing:
-        return Verdict("not run", f"{missing[0]} has no number at this scale")
-    if "trend" in test:
-        line = [_side(side, cells) for side in over(several)]
-        terms = [
-            (w * own, e) for w, side in zip(slope_weights(len(line)), line, strict=True) for own, e in side
-        ]
-        return judge_slope(_measured(terms, parts), test["trend"])
+        return Part(missing[0], verdict="not run", parts=parts)
     if "of" in test:
         pairs = [(cells[_key(one["left"])], cells[_key(one["right"])]) for one in several]
-        return judge_spread(pairs, test["relation"], parts)
-    left, right = _side(test["left"], cells), _side(test["right"], cells)
-    gap = _measured([*left, *((-weight, estimate) for weight, estimate in right)], parts)
-    return judge_gap(gap, test["relation"], test.get("margin", 0.0))
+        return of_spread(name, pairs, test["relation"], parts)
+    if "trend" in test:
+        line = [_side(side, cells) for side in over(several)]
+        weights = slope_weights(len(line))
+        terms = [(w * own, e) for w, side in zip(weights, line, strict=True) for own, e in side]
+        return of_difference(name, terms, test["trend"], parts)
+    terms = [*_side(test["left"], cells), *((-w, e) for w, e in _side(test["right"], cells))]
+    return of_difference(name, terms, test["relation"], parts, test.get("margin", 0.0))
+
+
+def of_difference(
+    name: str, terms: list[tuple[float, Estimate]], relation: str, parts: int = 1, asked: float = 0.0
+) -> Part:
+    """A claim of order, by a difference, or of trend, by a slope: the sum of these weighted numbers."""
+    sign = -1 if relation in ("<", "falling") else 1
+    weights, estimates = zip(*terms, strict=True)
+    value, half = combined(weights, estimates)
+    heavy = [e for w, e in terms if w]
+    noisy = [e for e in heavy if not e.exact]
+    seeds, runs = len(shared_runs(heavy)), min((e.n for e in noisy), default=0)
+    sample = max((e.units for e in noisy if e.se_units), default=0)
+    part = Part(name, relation, sign * value, half, asked, seeds, runs, sample, parts=parts)
+    return part.judged(combined(weights, estimates, parts)[1])
+
+
+def of_spread(name: str, pairs: list[tuple[Estimate, Estimate]], relation: str, parts: int = 1) -> Part:
+    """A claim that runs scatter less (or more) in the first of each pair than in the second."""
+    every = [estimate for pair in pairs for estimate in pair]
+    part = Part(name, f"spread {relation}", runs=min(e.n for e in every), parts=parts)
+    if any(e.spread_kind != "sample_sd" for e in every):
+        return replace(part, value=0.5, half=math.inf, asked=0.5).judged(math.inf)
+    if not all(math.isfinite(e.value) for e in every):
+        return part.judged(math.inf)
+    share, low, high = share_of_spread(pairs)
+    asked, wide = (low + high) / 2, share_of_spread(pairs, parts)
+    part = replace(part, value=share, half=(high - low) / 2, asked=asked)
+    return part.judged(wide[2] - asked if relation == "<" else asked - wide[1])
 
 
 def slope_weights(n: int) -> list[float]:
     """What n ordered numbers are weighted with to give the slope of their line."""
     weights = np.arange(n) - (n - 1) / 2
     return (weights / (weights @ weights)).tolist()
-
-
-def _measured(terms: list[tuple[float, Estimate]], parts: int) -> Measured:
-    weights, estimates = zip(*terms, strict=True)
-    value, half = combined(weights, estimates)
-    wide = combined(weights, estimates, parts)[1]
-    return Measured(value, half, wide, parts, len(shared_runs([e for w, e in terms if w])))
 
 
 def _side(side: Any, cells: Estimates) -> list[tuple[float, Estimate]]:
@@ -126,7 +133,5 @@ def _key(point: list[Any]) -> tuple[str, str]:
     return str(point[0]), str(point[1])
 
 
-def to_frame(tested: list[tuple[dict[str, Any], Verdict]]) -> pd.DataFrame:
-    columns = ["id", "text", "where", "verdict", "reason"]
-    lines = [[c["id"], c["text"], c["where"], v.word, v.reason] for c, v in tested]
-    return pd.DataFrame(lines, columns=columns)
+def to_frame(tested: list[Claim]) -> pd.DataFrame:
+    return pd.DataFrame([claim.line() for claim in tested], columns=list(COLUMNS))

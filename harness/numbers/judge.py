@@ -1,12 +1,11 @@
-"""What a paper reports, and the verdict on a number or a claim."""
+"""What a paper reports, and the verdict on a number beside it."""
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from harness.base.errors import HarnessError
-from harness.numbers.stats import MIN_RUNS, Estimate, as_reported, difference, share_of_spread
+from harness.numbers.stats import MIN_RUNS, Estimate, as_reported, difference
 
 _GROUPING = ", \u00a0\u2009\u202f"  # thousands are printed 782,938 or 15 625
 _WHOLE = rf"\d{{1,3}}(?:[{_GROUPING}]\d{{3}})+|\d+"  # in threes, so that 0,79 is not 79
@@ -86,10 +85,10 @@ def judge(ours: Estimate, reported: Reported, context: Context) -> Verdict:
     gap, half = difference(ours, theirs)
     beyond = abs(gap) - 0.5 * reported.resolution
     if half == 0:
-        return Verdict("differs", f"{_signed(gap)} from the printed number, and nothing here is random")
+        return Verdict("differs", f"{gap:+.3g} from the printed number, and nothing here is random")
     if not math.isfinite(half):
         return Verdict("unclear", "a single run has no interval")
-    told = f"{_signed(gap)} from the printed number, 95 % interval of the difference ±{half:.2g}"
+    told = f"{gap:+.3g} from the printed number, 95 % interval of the difference ±{half:.2g}"
     if ours.spread_kind == "bootstrap" and ours.n == 2:
         return Verdict("unclear", f"{told}, from one pair of runs: how pairs scatter is not known")
     if beyond > half:
@@ -121,96 +120,3 @@ def _same_word(a: str, b: str) -> bool:
         return a == b or float(a) == float(b)
     except ValueError:
         return False
-
-
-def _signed(gap: float) -> str:
-    return f"{gap:+.3g}"
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A difference or slope with half of its 95 % interval, alone and as one of all parts of its claim.
-
-    A claim holds where each part does, at 95 % each. It fails where any part does: of many parts one lies
-    outside its own interval by chance, so that a part fails beyond the interval that all parts share.
-    """
-
-    value: float
-    half: float
-    wide: float
-    parts: int = 1
-    seeds: int = 0  # on how many shared ones it was measured, where one side has others too
-
-
-def judge_gap(found: Measured, relation: str, margin: float = 0.0) -> Verdict:
-    """A claim of order, by a difference: clear where its interval excludes 0, or lies inside the margin."""
-    if relation == "=":
-        return _equal(found, margin)
-    sign = 1 if relation == ">" else -1
-    asked = f", asked for {margin:g} at least" if margin else ""
-    return _sided(replace(found, value=sign * found.value), margin, asked)
-
-
-def judge_slope(found: Measured, direction: str) -> Verdict:
-    """A claim of trend over an ordered list, by its slope per step."""
-    sign = 1 if direction == "rising" else -1
-    return _sided(replace(found, value=sign * found.value), 0.0, "")
-
-
-def judge_spread(pairs: Sequence[tuple[Estimate, Estimate]], relation: str, parts: int = 1) -> Verdict:
-    """A claim that runs scatter less (or more) in the first of each pair than in the second."""
-    if any(e.spread_kind != "sample_sd" for pair in pairs for e in pair):
-        return Verdict("unclear", "a single run has no spread")
-    if not all(math.isfinite(e.value) for pair in pairs for e in pair):
-        return Verdict("contradicts", "one side is not a number")
-    share, low, high = share_of_spread(pairs)
-    told = f"{share:.0%} of the scatter over runs, where equals have {low:.0%} to {high:.0%}"
-    if (share < low) if relation == "<" else (share > high):
-        return Verdict("agrees", told)
-    _, low, high = share_of_spread(pairs, parts)
-    against = (share > high) if relation == "<" else (share < low)
-    return Verdict("contradicts" if against else "unclear", told)
-
-
-def _sided(found: Measured, margin: float, asked: str) -> Verdict:
-    """`found` is signed so that the claim wants it above the margin."""
-    if not math.isfinite(found.value):
-        return Verdict("contradicts", "one side is not a number")
-    told, above = _told(found) + asked, found.value - margin
-    if above - found.half > 0:
-        return Verdict("agrees", f"by {told}")
-    if above + found.wide < 0 or (found.half == 0 and above <= 0):
-        return Verdict("contradicts", f"by {told}")
-    if above + found.half < 0:
-        return Verdict("unclear", f"by {told}: {_by_chance(found)}")
-    return Verdict("unclear", f"{told}: the interval is wider than the effect")
-
-
-def _equal(found: Measured, margin: float) -> Verdict:
-    """Equal within the margin."""
-    if not math.isfinite(found.value):
-        return Verdict("contradicts", "one side is not a number")
-    gap, told = abs(found.value), _told(found)
-    if gap + found.half <= margin:
-        return Verdict("agrees", f"difference {told}, inside ±{margin:g}")
-    if gap - found.wide > margin:
-        return Verdict("contradicts", f"difference {told}, outside ±{margin:g}")
-    if gap - found.half > margin:
-        return Verdict("unclear", f"difference {told}, outside ±{margin:g}: {_by_chance(found)}")
-    return Verdict("unclear", f"difference {told} against ±{margin:g}")
-
-
-def _told(found: Measured) -> str:
-    shared = f" on the {found.seeds} seeds of both" if found.seeds else ""
-    return f"{found.value:+.3g}" + (f" ± {found.half:.2g}" if found.half else "") + shared
-
-
-def _by_chance(found: Measured) -> str:
-    return f"less far off than one of {found.parts} parts may be by chance"
-
-
-def worst(verdicts: Sequence[Verdict]) -> Verdict:
-    """A claim of several parts is as good as its worst part."""
-    order = ("contradicts", "not run", "unclear", "agrees")
-    word = min((v.word for v in verdicts), key=order.index)
-    return Verdict(word, "; ".join(dict.fromkeys(v.reason for v in verdicts if v.word == word)))

@@ -48,10 +48,10 @@ def _other_keys(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
 
 
 def waits(claim: dict[str, Any], scale: str) -> str:
-    """Why another scale tests a claim; empty where this one does."""
+    """Why another scale judges a claim; empty where this one does."""
     if scale_rank(scale) < scale_rank(claim.get("from", "smoke")):
-        return f"tested from scale {claim['from']} on"
-    return f"tested at scale {claim['at']} only" if claim.get("at", scale) != scale else ""
+        return f"judged from scale {claim['from']} on"
+    return f"judged at scale {claim['at']} only" if claim.get("at", scale) != scale else ""
 
 
 def _test(test: dict[str, Any]) -> list[Any]:

@@ -12,10 +12,12 @@ from gold import NUMBERS, accept_all, accepted, build, remake
 from sealed import edit_record
 
 from harness.accepted import check
+from harness.accepted.accept import accept
 from harness.accepted.artefact_check import _alike
 from harness.base.errors import HarnessError
 from harness.base.layout import Layout
 from harness.numbers import cellfile
+from harness.spec import artefacts
 
 
 def test_all_changes_of_all_artefacts_are_told_in_order(tmp_path):
@@ -223,3 +225,27 @@ def test_outcomes_that_were_accepted_without_records_rest_on_their_digests(tmp_p
     found = check.check(layout, layout.root, here=False)
     assert "gold/table_1" not in {change.artefact for change in found.changes}
     assert found.looked[check.SEALED] == len(cellfile.cells(layout.root / ACCEPTED)) + 5  # and its claims
+
+
+@pytest.mark.parametrize(
+    "old, new, place, what",
+    [
+        ("right: [low, strong]", "right: [low, weak]", "claim high-above-low", "is tested otherwise than"),
+        (
+            "deviations:",
+            "paired_by_seed: true\ndeviations:",
+            "claim high-above-low",
+            "is tested otherwise than",
+        ),
+        ("  runs: 3\n", "  runs: 3\n  architectures: 9\n", "", "was accepted with other cells or printed"),
+    ],
+)
+def test_check_tells_of_equal_verdicts_that_came_about_otherwise(tmp_path, old, new, place, what):
+    """Once claims were tested otherwise than when their verdicts were accepted, and nothing told."""
+    layout = tiny.made(tmp_path)
+    accept(artefacts.find("mini/table_1", tmp_path), layout, "first numbers", tmp_path)
+    tiny.edit(tmp_path, "tables/mini/table_1.yaml", old, new)
+    tiny.make_all(tmp_path)
+    found = [c for c in check.compare(layout, tmp_path) if "since it was accepted" not in c.what]
+    assert {c.place for c in found} == {place} and any(c.what.startswith(what) for c in found)
+    tiny.forget()

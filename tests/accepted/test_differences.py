@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from harness.accepted import differences
 from harness.numbers import cellfile
 from harness.numbers.cells import Filled, to_frame
+from harness.numbers.claim_record import TEXTS, Claim, Part
 from harness.numbers.judge import Verdict
 from harness.numbers.stats import Estimate, exact, of_runs
 
@@ -178,3 +179,23 @@ def test_a_measured_time_is_not_held_to_the_interval_that_its_own_run_gave():
     assert told(before, cell(of_runs([np.nan] * 3)), free=True, clock=True) != []
     fewer = told(before, cell(of_runs([0.35, 0.36])), free=True, clock=True)
     assert fewer == ["was made of 3 runs or repeats and is made of 2"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "what"),
+    [
+        ("value", "0.25; 2.000003", "its value was '0.25; 2.0' and is '0.25; 2.000003'"),
+        ("value", "0.25", "its value was '0.25; 2.0' and is '0.25'"),
+        ("half", "", "its half was '0.5; 1.0' and is ''"),
+        ("runs", "3; 4", "its runs was '3; 3' and is '3; 4'"),
+        ("value", "0.25; 2.000001", None),
+    ],
+)
+def test_of_the_same_records_no_number_of_a_claim_moves(field, value, what):
+    parts = tuple(Part("", ">", v, 2 * w, 0.0, 0, 3, 0, "unclear", 2) for v, w in ((0.25, 0.25), (2.0, 0.5)))
+    line = Claim("one", "It is so.", "here", "unclear", "why", parts).line()
+    other = line | {field: value}
+    assert differences.of_claims([line], [other], exact=True) == ({"one": what} if what else {})
+    assert differences.of_claims([line], [other], exact=False) == {}
+    earlier = {name: line[name] for name in TEXTS}  # accepted before there were such columns
+    assert differences.of_claims([earlier], [other], exact=True) == {}

@@ -88,7 +88,7 @@ def test_accept_writes_the_page(layout):
 
 
 def test_a_contradiction_is_told_with_what_was_measured(layout):
-    change(layout, ".claims.csv", "high-above-low", verdict="contradicts", reason="by -0.4 ± 0.1")
+    change(layout, ".claims.csv", "high-above-low", verdict="contradicts", value="-0.4", half="0.1")
     assert section(layout.root, "What holds").count("\n") == 0  # the numbers
     told = section(layout.root, "What contradicts")
     assert told.startswith("- The mean is higher")
@@ -115,20 +115,25 @@ def test_a_difference_shows_both_numbers(layout):
 
 
 def test_what_the_paper_gets_wrong_points_at_its_deviation(layout):
+    issue = 'method: weak, paper_issue: "D1: they are drawn", gives: "1"'
+    tiny.edit(layout.root, "tables/mini/table_1.yaml", "method: weak", issue)
     for row in ("low", "high"):
-        change(
-            layout, ".cells.csv", f"{row} / weak", verdict="paper issue", reason="D1: they are drawn (+1 off)"
-        )
+        change(layout, ".cells.csv", f"{row} / weak", verdict="paper issue", reason="as D1 says")
     told = section(layout.root, "Where the paper is at odds")
     assert told == (
-        "- 2 numbers of [Table 1](published/smoke/tables/mini/table_1.md): they are drawn"
+        "- 2 numbers of [Table 1](published/smoke/tables/mini/table_1.md)†: they are drawn"
         " ([D1](reproduce/mini/NOTES.md))."
     )
 
 
 def test_the_largest_scale_counts(layout):
     change(
-        layout, ".claims.csv", "high-above-low", verdict="not comparable", reason="tested from scale cpu on"
+        layout,
+        ".claims.csv",
+        "high-above-low",
+        verdict="not comparable",
+        reason="judged from scale cpu on",
+        parts="",
     )
     assert "at scale smoke, where what is trained or queried is not judged: [Table 1]" in section(
         layout.root, "What is not judged"
@@ -143,7 +148,8 @@ def test_the_largest_scale_counts(layout):
         ".claims.csv",
         "high-above-low",
         verdict="not run",
-        reason="low / weak has no number at this scale",
+        parts="1",
+        part="low / weak",
     )
     change(layout, ".cells.csv", "low / weak", verdict="not run", reason="nobody would wait", runs="", n="0")
     assert section(layout.root, "What is not judged").startswith("- 1 number and 1 claim of [Table 1]")
@@ -176,7 +182,8 @@ def test_one_claim_in_several_settings_is_one_line(layout):
         ".claims.csv",
         "three",
         verdict="unclear",
-        reason="+0.1 ± 0.3: the interval is wider than the effect",
+        value="0.1",
+        half="0.3",
     )
     assert "- The mean is higher where it was set higher. *2 of 3: X (a, b).*" in section(
         layout.root, "What holds"
@@ -190,6 +197,28 @@ def test_one_claim_in_several_settings_is_one_line(layout):
     ]
     told = section(layout.root, "What is unclear")
     assert "*1 of 3: Y (a).*" in told and re.search(r"\n  - Y, a: \+0\.1 ± 0\.3\. \*\*About \d+ runs", told)
+
+
+def test_two_claims_of_the_same_words_stay_two(layout):
+    """Once they were told as one that is made in two settings: "2 of 2: , "."""
+    claim = tiny.TABLE[tiny.TABLE.index("  - id: high-above-low") :]
+    second = claim.replace("high-above-low", "again").replace("section 1", "section 2")
+    tiny.write(layout.root, "tables/mini/table_1.yaml", tiny.TABLE + second)
+    tiny.make_all(layout.root)
+    accept(artefacts.find("mini/table_1", layout.root), layout, "two claims", layout.root)
+    held = section(layout.root, "What holds").splitlines()[-2:]
+    link = "[Table 1](published/smoke/tables/mini/table_1.md)"
+    text = "- The mean is higher where it was set higher."
+    assert held == [f"{text} (section 1, {link})", f"{text} (section 2, {link})"]
+    change(layout, ".claims.csv", "again", verdict="unclear", value="0.1", half="0.3")
+    assert section(layout.root, "Claims that fare otherwise") == ""
+
+
+def test_a_claim_accepted_without_columns_for_its_parts_is_told_in_its_sentence(layout):
+    path = artefact_file(layout.published, "mini/table_1", ".claims.csv")
+    first = "id,text,where,verdict,reason"
+    path.write_text(f"{first}\nhigh-above-low,It is so.,section 1,unclear,+0.1 ± 0.3: who knows\n")
+    assert section(layout.root, "What is unclear").endswith("  - Measured: +0.1 ± 0.3: who knows.")
 
 
 def test_the_readme_keeps_all_but_the_table(layout):
@@ -231,8 +260,7 @@ def test_where_text_code_and_data_differ_is_said_first(layout):
 
 
 def test_what_it_would_take_has_its_hours(layout):
-    reason = "+0.1 ± 0.3: the interval is wider than the effect"
-    change(layout, ".claims.csv", "high-above-low", verdict="unclear", reason=reason)
+    change(layout, ".claims.csv", "high-above-low", verdict="unclear", value="0.1", half="0.3")
     path = artefact_file(layout.published, "mini/table_1", ".provenance.json")
     noted = json.loads(path.read_text())
     path.write_text(json.dumps(noted | {"runs": [run | {"seconds": 600.0} for run in noted["runs"]]}))

@@ -2,17 +2,16 @@
 
 import math
 import re
+from dataclasses import replace
 
 import pytest
 import tiny
 
 from harness.accepted import runs_needed
+from harness.numbers.claim_record import Claim, Part, decided
 from harness.numbers.judge import Context, judge, parse
-from harness.numbers.stats import of_runs, quantile
+from harness.numbers.stats import of_runs
 from harness.spec import artefacts
-
-CLAIM = "high-above-low"
-WIDE = "the interval is wider than the effect"
 
 
 @pytest.fixture(scope="module")
@@ -28,57 +27,64 @@ def cell(row: str, column: str = "strong", **other) -> dict:
     return {"row": row, "column": column, "reported": "5.0 (0.2)"} | noise | other
 
 
-def told(artefact, reason: str, **other) -> str:
-    cells = [cell("low", **other), cell("high", **other), cell("low", "weak", n=2)]
-    return runs_needed.for_claim(artefact, cells, {"id": CLAIM, "reason": reason})
+def part(value: float, half: float, asked: float = 0.0, relation: str = ">", **other) -> Part:
+    return Part("", relation, value, half, asked, **{"runs": 3} | other).judged(half)
+
+
+def told(*parts: Part, each: str = "") -> str:
+    together = [replace(part, parts=len(parts)) for part in parts]
+    return runs_needed.for_claim(decided({"id": "a", "text": "b", "where": "c"}, together), each)
 
 
 @pytest.mark.parametrize(
-    ("reason", "runs"),
+    ("parts", "runs"),
     [
         # Of three runs, ±2 is 4.303 · 0.805 / √3; of six it is 0.845, of seven 2.447 · 0.805 / √7 = 0.745.
-        (f"+0.8 ± 2: {WIDE}", "about 7 runs instead of 3"),
-        (f"-0.8 ± 2: {WIDE}", "about 7 runs instead of 3"),
-        (f"a, b: +5 ± 6: {WIDE}; c: +0.8 ± 2: {WIDE}", "about 7 runs instead of 3"),
-        ("difference +1.2 ± 2 against ±2", "about 7 runs instead of 3"),
-        ("difference +0.5 ± 2 against ±2; difference -1.2 ± 2 against ±2", "about 7 runs instead of 3"),
-        ("difference +2 ± 1 against ±2", ""),  # on the margin to the last digit
-        (f"+1e-05 ± 2: {WIDE}", "more than 1,000 runs instead of 3"),
-        (
-            "against x: 54% of the scatter over runs, where equals have 22% to 78%",
-            "about 33 runs instead of 3",
-        ),
-        ("words that are not known", ""),
+        ([part(0.8, 2)], "about 7 runs instead of 3"),
+        ([part(-0.8, 2)], "about 7 runs instead of 3"),
+        ([part(1.3, 2, asked=0.5)], "about 7 runs instead of 3"),
+        ([part(5, 6), part(0.8, 2)], "about 7 runs instead of 3"),
+        ([part(1.2, 2, 2, "=")], "about 7 runs instead of 3"),
+        ([part(0.5, 2, 2, "="), part(-1.2, 2, 2, "=")], "about 7 runs instead of 3"),
+        ([part(2, 1, 2, "=")], ""),  # on the margin to the last digit
+        ([part(1e-05, 2)], "more than 1,000 runs instead of 3"),
+        ([part(0.54, 0.28, 0.5, "spread <")], "about 33 runs instead of 3"),
+        ([part(1, math.nan)], "more than 1,000 runs instead of 3"),
+        ([part(3, 2), part(0.8, 2)], "about 7 runs instead of 3"),  # the first holds already
+        ([part(3, 2)], ""),
     ],
 )
-def test_the_runs_that_a_claim_would_take(artefact, reason, runs):
-    assert told(artefact, reason) == runs
+def test_the_runs_that_a_claim_would_take(parts, runs):
+    assert told(*parts) == runs
 
 
-def test_a_claim_without_cells_tells_nothing(artefact):
-    assert runs_needed.for_claim(artefact, [], {"id": CLAIM, "reason": f"+1 ± 2: {WIDE}"}) == ""
-    assert runs_needed.for_claim(artefact, [cell("low")], {"id": "gone", "reason": f"+1 ± 2: {WIDE}"}) == ""
-    assert told(artefact, f"+1 ± 2: {WIDE}", spread_kind="exact") == ""
+def test_the_first_part_to_fail_refutes_a_claim():
+    """Once the most demanding part counted: "more than 1,000 runs", where nine would have refuted it."""
+    hopeless, off = part(1e-5, 2), part(-0.8, 2)
+    assert told(hopeless, off) == "about 9 runs instead of 3"  # t of both: 2.752 · 0.805 / √9 = 0.738
+    assert told(hopeless, off, part(-1.6, 2)) == "about 5 runs instead of 3"
 
 
-def test_single_runs_have_no_interval(artefact):
-    reason = "a single run has no interval"
-    assert told(artefact, reason, n=1, spread_kind="none") == "at least 3 runs instead of 1"
+def test_each_part_counts_its_own_runs():
+    assert told(part(0.8, 2, runs=5), part(3, 2)) == "about 19 runs instead of 5"
 
 
-def test_a_sample_of_architectures_is_not_made_larger_by_runs(artefact):
-    reason = f"+0.8 ± 2: {WIDE}"
-    runs = told(artefact, reason, architectures=100)
-    assert runs == "at least 7 runs instead of 3; 100 architectures are a sample too"
-    alone = told(artefact, reason, architectures=100, n=1, spread_kind="bootstrap")
-    assert alone == "about 625 architectures instead of 100"
+def test_a_claim_without_numbers_or_noise_tells_nothing():
+    """Accepted before there were columns for the parts of claims."""
+    assert runs_needed.for_claim(Claim("a", "b", "c", "unclear", "+0.8 ± 2")) == ""
+    assert told(part(1, 2, runs=0)) == ""
 
 
-def test_a_whole_space_is_no_sample_of_architectures(artefact):
-    """The intervals of its cells are those of the runs alone."""
-    half = quantile(2) / math.sqrt(3)
-    whole = {"architectures": 64, "lo": 5.2 - half, "hi": 5.2 + half}
-    assert told(artefact, f"+0.8 ± 2: {WIDE}", **whole) == "about 7 runs instead of 3"
+def test_single_runs_have_no_interval():
+    assert told(part(1, math.inf, runs=1), part(0.8, 2)) == "at least 3 runs instead of 1"
+    assert told(part(0.5, math.inf, 0.5, "spread <", runs=1)) == ""
+
+
+def test_a_sample_of_architectures_is_not_made_larger_by_runs():
+    runs = told(part(0.8, 2, architectures=100), each=" (5 min each)")
+    assert runs == "at least 7 runs instead of 3 (5 min each); 100 architectures are a sample too"
+    alone = part(0.8, 2, architectures=100, runs=1)
+    assert told(alone) == "about 625 architectures instead of 100"
 
 
 def test_at_so_many_runs_a_number_is_judged_and_at_one_less_it_is_not(artefact):

@@ -168,7 +168,7 @@ FALSIFIED: dict[str, tuple[Change, list[str]]] = {  # what is done to the accept
     ),
     "page edited, digests too": (
         resealed(lambda layout: replace(layout, PAGE, "70.88", "71.88")),
-        [f"gold/table_1: {PAGE} does not show its accepted cells. Look closer: python -m harness reword"],
+        [f"gold/table_1: {PAGE} does not show its accepted cells. Look closer: snakemake gold_table_1"],
     ),
     "page deleted, digests too": (
         resealed(gone(PAGE)),

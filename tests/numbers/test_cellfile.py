@@ -1,6 +1,7 @@
 """cells.csv and claims.csv read back: the same twice over, and refused where they are damaged."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import tiny
@@ -8,6 +9,8 @@ import tiny
 from harness.base.errors import HarnessError
 from harness.numbers import cellfile
 from harness.numbers.cells import Filled, to_frame
+from harness.numbers.claim_record import Claim, Part, reason_of
+from harness.numbers.claims import to_frame as to_table
 from harness.numbers.judge import Verdict
 from harness.numbers.stats import exact, of_runs
 
@@ -75,4 +78,38 @@ def test_a_damaged_file_is_named(path, old, new, how):
 def test_a_damaged_list_of_claims_is_named(tmp_path):
     path = tiny.write(tmp_path, "x.claims.csv", CLAIMS.replace("id,", "name,"))
     with pytest.raises(HarnessError, match="there is no column 'id'"):
+        cellfile.claims(path)
+
+
+PARTS = (
+    Part("a; b", ">", 0.1 + 0.2, 2.0, 0.0, 0, 3, 100, "unclear", 2),
+    Part("", "=", -1e-17, math.inf, 0.5, 3, 1, 0, "unclear", 2),
+)
+
+
+def written(tmp_path, *claims: Claim):
+    return tiny.write(tmp_path, "x.claims.csv", to_table(list(claims)).to_csv(index=False))
+
+
+def test_the_numbers_of_a_claim_s_parts_come_back_as_they_were(tmp_path):
+    waits = Claim("later", "It is so.", "here", "not comparable", "judged from scale cpu on")
+    claim = Claim("one", "It is so.", "here", "unclear", reason_of(PARTS), PARTS)
+    read = cellfile.judged(written(tmp_path, claim, waits))
+    assert read == [replace(claim, parts=(replace(PARTS[0], part="a, b"), PARTS[1])), waits]
+    assert cellfile.judged(tmp_path / "y.claims.csv") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "how"),
+    [
+        ("0.30000000000000004; -1e-17", "0.30000000000000004", "zip"),
+        ("; -1e-17", "; none", "could not convert string to float: 'none'"),
+        ("3; 1", "3; 1.5", "invalid literal for int"),
+    ],
+)
+def test_damaged_numbers_of_a_claim_are_named(tmp_path, old, new, how):
+    path = written(tmp_path, Claim("one", "It is so.", "here", "unclear", "", PARTS))
+    assert path.read_text().count(old) == 1
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(cellfile.Damaged, match=how):
         cellfile.claims(path)

@@ -4,7 +4,7 @@ import pytest
 import tiny
 
 from harness.base.errors import HarnessError
-from harness.numbers import claims
+from harness.numbers import claim_record, claims
 from harness.numbers.cells import Filled
 from harness.numbers.judge import Verdict
 from harness.numbers.stats import Estimate, exact, of_runs
@@ -29,9 +29,10 @@ def judged(tmp_path):
     def judge(tests: str, scale: str = "smoke", more: str = "", **values) -> Verdict:
         claim = f"claims:\n  - {{id: it, text: It holds., where: here, {more} tests: [{tests}]}}\n"
         artefact = artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=HEAD + claim))
-        ((found, verdict),) = claims.judge_claims(artefact, cells(**values), scale)
-        assert found["id"] == "it"
-        return verdict
+        (found,) = claims.judge_claims(artefact, cells(**values), scale)
+        assert (found.id, found.text, found.where) == ("it", "It holds.", "here")
+        assert repr(claim_record.of_line(found.line())) == repr(found)  # as it is read back
+        return Verdict(found.verdict, found.reason)
 
     yield judge
     tiny.forget()
@@ -200,14 +201,14 @@ def test_what_was_not_run_is_not_judged(judged):
 def test_a_claim_of_one_scale_is_tested_there_only(judged):
     order = '{left: [high, strong], relation: ">", right: 0}'
     verdict = judged(order, more="at: cpu,", scale="paper", high_strong=1)
-    assert verdict == Verdict("not comparable", "tested at scale cpu only")
+    assert verdict == Verdict("not comparable", "judged at scale cpu only")
     assert judged(order, more="at: cpu,", scale="cpu", high_strong=1).word == "agrees"
 
 
 def test_a_claim_waits_for_its_scale(judged):
     order = '{left: [high, strong], relation: ">", right: 0}'
     verdict = judged(order, more="from: cpu,", high_strong=-1)
-    assert verdict == Verdict("not comparable", "tested from scale cpu on")
+    assert verdict == Verdict("not comparable", "judged from scale cpu on")
     assert judged(order, scale="cpu", more="from: cpu,", high_strong=-1).word == "contradicts"
     assert judged(order, scale="paper", more="from: cpu,", high_strong=1).word == "agrees"
 
@@ -256,24 +257,33 @@ def test_claims_become_a_table(judged, tmp_path):
             "where": "section 1",
             "verdict": "agrees",
             "reason": "by +1",
+            "parts": "1",
+            "part": "",
+            "relation": ">",
+            "value": "1.0",
+            "half": "0.0",
+            "asked": "0.0",
+            "seeds": "0",
+            "runs": "0",
+            "architectures": "0",
         }
     ]
-    assert list(claims.to_frame([]).columns) == ["id", "text", "where", "verdict", "reason"]
+    assert tuple(claims.to_frame([]).columns) == claim_record.COLUMNS
 
 
 def test_numbers_of_the_same_runs_are_compared_run_by_run():
     runs = ("p/e/m/s/s0", "p/e/m/s/s1", "p/e/m/s/s2")
     full, pruned = of_runs([0.70, 0.80, 0.90]), of_runs([0.71, 0.811, 0.909])
-    claim = {"tests": [{"left": ["pruned", "c"], "relation": ">", "right": ["full", "c"]}]}
+    test = {"left": ["pruned", "c"], "relation": ">", "right": ["full", "c"]}
+    claim = {"id": "it", "text": "It is more.", "where": "here", "tests": [test]}
 
     def verdict(other_runs: tuple[str, ...]) -> str:
         filled = [
             Filled("full", "c", full, "", None, Verdict(""), runs),
             Filled("pruned", "c", pruned, "", None, Verdict(""), other_runs),
         ]
-        return claims.judge_one(
-            claim, {(f.row, f.column): claims._of_its_runs(f) for f in filled}, "smoke"
-        ).word
+        estimates = {(f.row, f.column): claims._of_its_runs(f) for f in filled}
+        return claims.judge_one(claim, estimates, "smoke").verdict
 
     assert verdict(runs) == "agrees"
     assert verdict(tuple(run.replace("/m/", "/n/") for run in runs)) == "unclear"
@@ -292,7 +302,7 @@ def test_a_claim_with_each_becomes_one_per_combination(tmp_path):
     root = tiny.project(tmp_path, TABLE=HEAD + claim.replace("Which", "which"))
     artefact = artefacts.find("mini/table_1", root)
     judged = claims.judge_claims(artefact, cells(low_strong=1, low_weak=-1, high_strong=2), "smoke")
-    assert [(c["id"], c["text"], v.word) for c, v in judged] == [
+    assert [(c.id, c.text, c.verdict) for c in judged] == [
         ("low-strong", "low: strong is above 0.", "agrees"),
         ("low-weak", "low: weak is above 0.", "contradicts"),
         ("high-strong", "high: strong is above 0.", "agrees"),

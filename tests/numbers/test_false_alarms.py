@@ -11,11 +11,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support import alone, within
+from support import verdict, within
 
 from harness.metrics import resampled
 from harness.metrics.ranking import spearman
-from harness.numbers.judge import Context, Verdict, judge, judge_gap, parse
+from harness.numbers.judge import Context, Verdict, judge, parse
 from harness.numbers.stats import as_reported, difference, exact, of_population, of_runs, of_units
 
 NOMINAL = 0.05
@@ -165,7 +165,7 @@ def test_claims_of_order_between_equals_are_rarely_decided():
     words = Counter()
     for _ in range(REPEATS):
         left, right = (of_runs(rng.normal(0.7, 0.01, 5)) for _ in range(2))
-        words[judge_gap(alone(*difference(left, right)), ">").word] += 1
+        words[verdict(*difference(left, right))] += 1
     for word in ("agrees", "contradicts"):
         assert within(words[word], REPEATS, 0.015, 0.025)
 

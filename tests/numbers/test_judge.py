@@ -6,19 +6,16 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import alone
+from support import verdict
 
 from harness.base.errors import HarnessError
+from harness.numbers.claim_record import Claim, Part, decided
 from harness.numbers.claims import slope_weights
 from harness.numbers.judge import (
     Context,
-    Verdict,
     judge,
-    judge_gap,
-    judge_slope,
     judge_text,
     parse,
-    worst,
 )
 from harness.numbers.stats import Estimate, as_reported, combined, difference, exact, of_runs
 
@@ -261,32 +258,40 @@ def test_settings_are_compared_as_texts_or_numbers():
     ],
 )
 def test_claims_of_order(left, relation, right, margin, word):
-    assert judge_gap(alone(*difference(left, right)), relation, margin).word == word
+    assert verdict(*difference(left, right), relation, margin) == word
 
 
-def trend(points: list[Estimate], direction: str) -> Verdict:
+def trend(points: list[Estimate], direction: str) -> str:
     """As claims.py judges it."""
-    return judge_slope(alone(*combined(slope_weights(len(points)), points)), direction)
+    return verdict(*combined(slope_weights(len(points)), points), direction)
 
 
 def test_claims_of_trend():
     rising = [exact(v) for v in (1, 1.5, 1.4, 2)]
-    assert trend(rising, "rising").word == "agrees"
-    assert trend(rising, "falling").word == "contradicts"
-    assert trend([exact(1)] * 3, "rising").word == "contradicts"
+    assert trend(rising, "rising") == "agrees"
+    assert trend(rising, "falling") == "contradicts"
+    assert trend([exact(1)] * 3, "rising") == "contradicts"
     noisy = [known(v, 5.0) for v in (1, 2, 3)]
-    assert trend(noisy, "rising").word == trend(noisy, "falling").word == "unclear"
-    assert trend([exact(1), exact(math.nan), exact(2)], "rising").word == "contradicts"
+    assert trend(noisy, "rising") == trend(noisy, "falling") == "unclear"
+    assert trend([exact(1), exact(math.nan), exact(2)], "rising") == "contradicts"
 
 
 def test_a_claim_is_as_good_as_its_worst_part():
-    agrees, unclear = Verdict("agrees", "a"), Verdict("unclear", "b")
-    not_run, contradicts = Verdict("not run", "c"), Verdict("contradicts", "d")
-    assert worst([agrees, agrees]) == Verdict("agrees", "a")
-    assert worst([agrees, unclear]) == unclear
-    assert worst([agrees, not_run, unclear]) == not_run
-    assert worst([contradicts, not_run, agrees]) == contradicts
-    assert worst([unclear, Verdict("unclear", "e"), agrees]).reason == "b; e"
+    words = ("agrees", "unclear", "not run", "contradicts")
+    agrees, unclear, not_run, contradicts = (Part(word, ">", 1.0, verdict=word) for word in words)
+    other = Part("other", ">", 1.0, 2.0, verdict="unclear")
+
+    def worst(*parts: Part) -> Claim:
+        return decided({"id": "a", "text": "b", "where": "c"}, parts)
+
+    assert worst(agrees, agrees) == Claim("a", "b", "c", "agrees", "agrees: by +1", (agrees, agrees))
+    assert worst(agrees, unclear).parts == (unclear,)
+    assert worst(agrees, not_run, unclear).reason == "not run has no number at this scale"
+    assert worst(contradicts, not_run, agrees).verdict == "contradicts"
+    told = worst(unclear, other, agrees).reason
+    assert (
+        told == "; ".join(f"{part.sentence()}" for part in (unclear, other)) and "other: +1 ± 2: the" in told
+    )
 
 
 def test_an_interval_wider_than_half_of_what_the_column_spans_tells_nothing():

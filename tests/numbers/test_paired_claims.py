@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
-from support import alone, within
+from support import verdict, within
 
 from harness.metrics import ranking, resampled
 from harness.metrics.ranking import spearman
-from harness.numbers.judge import Measured, judge_gap, judge_spread
+from harness.numbers.claims import of_difference, of_spread
 from harness.numbers.stats import (
     Estimate,
     _shares_of_equals,
@@ -88,8 +88,7 @@ def test_many_true_parts_rarely_refute_a_claim_and_a_false_one_does():
 
 
 def _refuted(parts: list[Estimate], together: int) -> bool:
-    measured = [Measured(*combined([1], [e]), combined([1], [e], together)[1], together) for e in parts]
-    return any(judge_gap(found, ">").word == "contradicts" for found in measured)
+    return any(of_difference("", [(1, e)], ">", together).verdict == "contradicts" for e in parts)
 
 
 def test_a_number_less_itself_is_nothing_and_has_no_interval():
@@ -199,7 +198,7 @@ def test_equally_good_estimators_are_rarely_told_apart(runs, kind, what, same_ru
     rng, words = np.random.default_rng(21), Counter()
     for _ in range(300):
         pair = estimators(rng, runs, (0.8, 0.8), same_runs, kind, what)
-        words[judge_gap(alone(*difference(*pair)), ">").word] += 1
+        words[verdict(*difference(*pair))] += 1
     for word in ("agrees", "contradicts"):
         assert within(words[word], 300, 0, 0.03)
 
@@ -218,8 +217,8 @@ def test_the_better_estimator_is_found_far_more_often(runs, same_runs, kind, pow
     rng, found, without = np.random.default_rng(22), 0, 0
     for _ in range(200):
         a, b = estimators(rng, runs, (0.5, 0.8), same_runs, kind, "spearman")
-        found += judge_gap(alone(*difference(a, b)), ">").word == "agrees"
-        without += judge_gap(alone(*difference(unpaired(a), unpaired(b))), ">").word == "agrees"
+        found += verdict(*difference(a, b)) == "agrees"
+        without += verdict(*difference(unpaired(a), unpaired(b))) == "agrees"
     assert found / 200 > power and without / 200 < min(unpaired_power, found / 200)
 
 
@@ -229,9 +228,9 @@ def test_equal_spreads_are_rarely_told_apart(pairs, n):
     rng, words, shared = np.random.default_rng(23), Counter(), Counter()
     for _ in range(400):
         values = rng.normal(size=(pairs, 2, n))
-        words[judge_spread([tuple(map(of_runs, pair)) for pair in values], "<").word] += 1
+        words[of_spread("", [tuple(map(of_runs, pair)) for pair in values], "<").verdict] += 1
         values += 1.5 * rng.normal(size=(pairs, 1, n))
-        shared[judge_spread([tuple(map(of_runs, pair)) for pair in values], "<").word] += 1
+        shared[of_spread("", [tuple(map(of_runs, pair)) for pair in values], "<").verdict] += 1
     assert within(400 - words["unclear"], 400, 0.02, 0.06)
     assert 400 - shared["unclear"] < 400 - words["unclear"] + 5
 
@@ -242,5 +241,5 @@ def test_a_smaller_spread_is_found(pairs, ratio, power):
     rng, found = np.random.default_rng(24), 0
     for _ in range(200):
         values = rng.normal(size=(pairs, 2, 3)) * [[1], [ratio]]
-        found += judge_spread([tuple(map(of_runs, pair)) for pair in values], "<").word == "agrees"
+        found += of_spread("", [tuple(map(of_runs, pair)) for pair in values], "<").verdict == "agrees"
     assert found / 200 > power

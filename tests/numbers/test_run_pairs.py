@@ -109,8 +109,9 @@ def test_two_methods_whose_seeds_share_streams_are_compared_seed_by_seed(by_seed
         Filled("other", "c", second, "", None, Verdict(""), tuple(r.replace("/m/", "/n/") for r in runs)),
     ]
     of_its_runs = {(f.row, f.column): claims._of_its_runs(f, by_seed) for f in filled}
-    claim = {"tests": [{"left": ["other", "c"], "relation": ">", "right": ["plain", "c"]}]}
-    assert claims.judge_one(claim, of_its_runs, "smoke").word == word
+    test = {"left": ["other", "c"], "relation": ">", "right": ["plain", "c"]}
+    claim = {"id": "it", "text": "It is more.", "where": "here", "tests": [test]}
+    assert claims.judge_one(claim, of_its_runs, "smoke").verdict == word
 
 
 def test_a_number_keeps_the_seeds_of_its_runs():
