@@ -65,7 +65,7 @@ MODULES += [
     "make/render",
     "make/make",
 ]
-# Between no record and its verdict: what draws before a record, what compares, and what the page adds, of which
+# Between no record and its verdict: what draws before a record, what compares, what the page adds, of which
 # a record made again tells nothing. Of these the tests must notice mutants, not the records.
 BESIDE = [
     "base/seeds",
