@@ -62,15 +62,12 @@ def _squares(
     ]
 
 
-def means(x: np.ndarray, factor: int) -> np.ndarray:
-    """Of factor x factor pixels, as float32; the sides must be multiples of the factor."""
+def shrink(x: np.ndarray, factor: int) -> np.ndarray:
+    """Means of factor x factor pixels, rounded; the sides must be multiples of the factor."""
     n, height, width, channels = x.shape
+    if factor == 1:
+        return x
     if height % factor or width % factor:
         raise HarnessError(f"images of {height}x{width} cannot be shrunk {factor} times: choose a divisor")
     blocks = x.reshape(n, height // factor, factor, width // factor, factor, channels)
-    return x.astype(np.float32) if factor == 1 else blocks.mean((2, 4), dtype=np.float32)
-
-
-def shrink(x: np.ndarray, factor: int) -> np.ndarray:
-    """The same, rounded to pixels again."""
-    return x if factor == 1 else np.rint(means(x, factor)).astype(np.uint8)
+    return np.rint(blocks.mean((2, 4), dtype=np.float32)).astype(np.uint8)

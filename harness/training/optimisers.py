@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-DECAY = "Cosine"  # what learning rates fall by
-
 
 @dataclass(frozen=True)
 class SGD:

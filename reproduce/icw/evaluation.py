@@ -1,12 +1,13 @@
 """Appendix B: what a trained super-network predicts for an architecture, with batch norm adjusted to it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from harness.runs.checkpoint import Phase
+from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
 from harness.supernet.ranking import accuracy
 from harness.supernet.sampling import Path
@@ -36,14 +37,26 @@ class Evaluator:
         self.statistics = network.statistics()  # of batch norm, those of copies included
         self.trained = [value.clone() for value in self.statistics]
 
-    def score(self, asked: list[tuple[Path, tuple[Mode, ...]]], part: Phase) -> list[list[float]]:
-        """A row per architecture, with a score per calibration; a killed run goes on with the next one."""
-        rows = part.state or []
+    def score(
+        self,
+        asked: list[tuple[Path, tuple[Mode, ...]]],
+        done: list[list[float]],
+        checkpoint: Checkpoint,
+        trained: Callable[[], dict[str, Any]],
+    ) -> list[list[float]]:
+        """A row per architecture, with a score per calibration; a killed run goes on after what is `done`.
+
+        `trained` gives the state of the trained network, which a checkpoint keeps beside the scores.
+        """
+        rows = list(done)
+        if not rows:
+            checkpoint.save({**trained(), "scores": rows})
         for path, modes in asked[len(rows) :]:
             rows.append([self.one(path, mode) for mode in modes])
             self.run.progress(len(rows), len(asked), "scored architecture")
-            if part.due:
-                part.save(rows)
+            if checkpoint.due:
+                self.restore()
+                checkpoint.save({**trained(), "scores": rows})
         self.restore()
         return rows
 

@@ -10,9 +10,9 @@ import numpy as np
 from harness.base.errors import HarnessError
 from harness.data import Images as ImageSet
 from harness.data import load
+from harness.data.transform import shrink
 from harness.runs.record import Run
-from harness.training.batches import Batches
-from harness.training.images import batches, leave_source
+from harness.training.batches import Batches, Pixels
 from reproduce.icw import subimagenet
 from reproduce.icw.training_setup import Augmentation
 from reproduce.icw.training_setup import Config as Setup
@@ -35,8 +35,9 @@ def images(run: Run, setup: Setup, which: Images) -> tuple[Batches, Batches, int
     """Images to train, other images to evaluate, and the number of classes."""
     if which.dataset == "subimagenet":
         train, held = subimagenet.parts(setup, which)
+        label, sha256 = "SubImageNet as sampled here", train.files.sha256
         run.table("classes", {"class": train.files.classes})
-        leave_source(run, "SubImageNet as sampled here", train.files.sha256)
+        run.table("data", {"split": ["train"], "label": [label], "sha256": [sha256]})
         return train, held, which.classes_sampled
     _refuse_what_is_for_large_images(run, setup.augmentation)
     found = load(which.dataset, "train")
@@ -55,10 +56,12 @@ def divided(
     run: Run, setup: Setup, found: ImageSet, kept: np.ndarray, held: np.ndarray, device: str
 ) -> tuple[Batches, Batches, int]:
     """These images of a set, as large as the set-up says; what normalises all is of those that train."""
-    leave_source(run, found.card.title, found.card.identity.sha256)
-    parts = [(found.x[part], found.y[part]) for part in (kept, held)]
-    pad = setup.augmentation.pixel_shift or 0
-    return *batches(parts, device, factor=found.x.shape[1] // setup.side, pad=pad), found.card.classes
+    card = found.card
+    run.table("data", {"split": ["train"], "label": [card.title], "sha256": [card.identity.sha256]})
+    x, held_x = (shrink(found.x[part], found.x.shape[1] // setup.side) for part in (kept, held))
+    pixels, pad = Pixels.of(x), setup.augmentation.pixel_shift or 0
+    train = Batches(x, found.y[kept], pixels, device, pad=pad)
+    return train, Batches(held_x, found.y[held], pixels, device), card.classes
 
 
 def _refuse_what_is_for_large_images(run: Run, augmentation: Augmentation) -> None:

@@ -11,14 +11,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from harness.base.errors import HarnessError
-from harness.runs.checkpoint import Checkpoint, Phase
+from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
-from harness.supernet.ranking import hits
 from harness.training.batches import Batches
-from harness.training.loop import Steps
-from harness.training.optimisers import set_rate, weight_optimiser
-from harness.training.seeded import seeded
+from harness.training.optimisers import weight_optimiser
 from reproduce.icw import image_sets, small_sequential
+from reproduce.icw.steps import Steps
 from reproduce.icw.training_setup import Config as Setup
 
 AT_ONCE = 500  # images per batch of an evaluation
@@ -44,17 +42,16 @@ def run(run: Run, config: Config) -> None:
     archs = small_sequential.ranked(config.space, config.architectures)
     train, held, classes = image_sets.images(run, config, config)
     batches = held.in_order(AT_ONCE)
-    checkpoint, done = Checkpoint(run), []
-    for arch in archs:
-
-        def trained(part: Phase, arch: str = arch) -> list[float]:
-            training = StandaloneLoop(run, config, arch, classes, train, lambda net: tested(net, batches))
-            training.train(part)
-            return np.mean(training.accuracies, axis=0).tolist()
-
-        done.append(checkpoint.phase(arch, trained))
-        run.progress(len(done), len(archs), "architecture")
-    found = zip(*done, strict=True)
+    checkpoint = Checkpoint(run)
+    kept = checkpoint.load() or {"done": []}
+    for arch in archs[len(kept["done"]) :]:
+        training = Training(run, config, arch, classes, train, lambda network: tested(network, batches))
+        training.train(checkpoint, kept)
+        kept = {"done": [*kept["done"], np.mean(training.accuracies, axis=0).tolist()]}
+        run.progress(len(kept["done"]), len(archs), "architecture")
+        if checkpoint.due:
+            checkpoint.save(kept)
+    found = zip(*kept["done"], strict=True)
     run.table(
         "architectures",
         {
@@ -86,7 +83,7 @@ def _identity(run: Run, config: Config, archs: list[str], held: int) -> dict[str
     }
 
 
-class StandaloneLoop(Steps):
+class Training(Steps):
     """One stand-alone training; what a step draws follows from its number and the run's seed.
 
     The trainings of a run see the same minibatches and crops, as the authors' do: their seed is the same.
@@ -101,25 +98,35 @@ class StandaloneLoop(Steps):
         images: Batches,
         test: Callable[[nn.Module], Tested],
     ) -> None:
-        sizes = config.batch_size, config.epochs, config.weights
-        super().__init__(run, images, *sizes, None, "right", "accuracies", unit="")
-        self.config, self.name, self.test = config, arch, test
-        self.network = seeded(
-            run,
-            f"weights of {arch}",
-            lambda: small_sequential.standalone(config.space, arch, classes, config.dropout),
-            config.device,
-        )
+        super().__init__(run, images, config.batch_size, config.epochs, config.weights)
+        self.config, self.arch, self.test = config, arch, test
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(run.stream(f"weights of {arch}").integers(2**63)))
+            network = small_sequential.standalone(config.space, arch, classes, config.dropout)
+        self.network = network.to(config.device, memory_format=torch.channels_last)
         self.optimiser = weight_optimiser(self.network, config.weights)
-        self.right = 0
+        self.step = self.right = 0
         self.accuracies: list[tuple[float, ...]] = []  # of training, and as tested, of epochs that count (D9)
 
-    def _one(self) -> float:
+    def train(self, checkpoint: Checkpoint, kept: dict[str, Any]) -> None:
+        """To the end, from where `kept` left off."""
+        found = kept.get("training")
+        if found is not None and found["arch"] == self.arch:
+            self.step, self.right, self.accuracies = found["step"], found["right"], found["accuracies"]
+            self.network.load_state_dict(found["network"])
+            self.optimiser.load_state_dict(found["optimiser"])
+        while self.step < self.total:
+            self.one()
+            if checkpoint.due:
+                checkpoint.save({**kept, "training": self._state()})
+
+    def one(self) -> None:
+        """The next minibatch."""
         config = self.config
         x, y = self.batch(self.step)
         if config.dropout:  # it draws from torch's own generator
             torch.manual_seed(int(self.run.stream(f"dropout of step {self.step}").integers(2**63)))
-        set_rate(self.optimiser, self.rates[self.step])
+        self.set_rate(self.optimiser, self.step)
         self.optimiser.zero_grad()
         logits = self.network(x)
         loss = functional.cross_entropy(logits, y, label_smoothing=config.label_smoothing)
@@ -127,18 +134,33 @@ class StandaloneLoop(Steps):
         if config.gradient_clip is not None:
             nn.utils.clip_grad_norm_(self.network.parameters(), config.gradient_clip)
         self.optimiser.step()
+        if not np.isfinite(loss.item()):
+            raise HarnessError(
+                f"{self.run.spec.id}: {self.arch}: the loss became {loss.item()} at step {self.step} of"
+                f" {self.total}: lower weights.lr_max"
+            )
         self.right += int((logits.detach().argmax(dim=1) == y).sum())
-        done = self.step + 1
-        if done % self.per_epoch == 0:
-            if self.total - done < config.average_last * self.per_epoch:
+        self.step += 1
+        if self.step % self.per_epoch == 0:
+            if self.total - self.step < config.average_last * self.per_epoch:
                 self.accuracies.append((100.0 * self.right / len(self.images), *self.test(self.network)))
                 self.network.train()
             self.right = 0
-        return loss.item()
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "arch": self.arch,
+            "step": self.step,
+            "right": self.right,
+            "accuracies": self.accuracies,
+            "network": self.network.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+        }
 
 
+@torch.no_grad()
 def tested(network: nn.Module, batches: Iterable[tuple[Tensor, Tensor]]) -> Tested:
     """Percent right of all images that did not train, and of a fifth of them."""
     network.eval()
-    right = hits(network, batches).double()
+    right = torch.cat([network(x).argmax(dim=1) == y for x, y in batches]).double()
     return 100.0 * right.mean().item(), 100.0 * right[::FEW].mean().item()

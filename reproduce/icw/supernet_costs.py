@@ -14,7 +14,7 @@ from harness.supernet.dependent import Dependence
 from harness.supernet.sampling import whole
 from reproduce.icw import small_sequential, supernet_predictions
 from reproduce.icw.candidates import images
-from reproduce.icw.supernets import SupernetLoop, Training, build
+from reproduce.icw.supernets import Trainer, Training, build
 
 BASELINE = "baseline"
 
@@ -52,7 +52,7 @@ def run(run: Run, config: Config) -> None:
     for variant in config.variants:
         mine = replace(config, dependence=variant.dependence, split_share=None)
         network, choices = build(run, mine, classes)
-        trainer = trainers[variant.name] = SupernetLoop(run, mine, network, choices, train)
+        trainer = trainers[variant.name] = Trainer(run, mine, network, choices, train)
         if variant.dependence.kind == "split":
             trainer.splits_at = 0
     seconds = measure(run, config, trainers)
@@ -70,7 +70,7 @@ def run(run: Run, config: Config) -> None:
     )
 
 
-def measure(run: Run, config: Config, trainers: dict[str, SupernetLoop]) -> dict[str, np.ndarray]:
+def measure(run: Run, config: Config, trainers: dict[str, Trainer]) -> dict[str, np.ndarray]:
     """Processor seconds per step, by variant and block; every variant takes each step before the next."""
     names = list(trainers)
     seconds = {name: np.zeros(config.blocks) for name in names}
@@ -91,7 +91,7 @@ def measure(run: Run, config: Config, trainers: dict[str, SupernetLoop]) -> dict
     return seconds
 
 
-def timed(trainer: SupernetLoop) -> float:
+def timed(trainer: Trainer) -> float:
     """Of the next step: of this thread's processor, or of the clock where a GPU works."""
     if trainer.config.device == "cuda":
         torch.cuda.synchronize()
@@ -121,7 +121,7 @@ def leave_times(run: Run, config: Config, seconds: dict[str, np.ndarray], total:
     run.table("times", rows)
 
 
-def memory(trainer: SupernetLoop) -> int:
+def memory(trainer: Trainer) -> int:
     """Bytes of a step along the costliest path: weights, gradients, momentum, what autograd keeps (D19)."""
     network, config = trainer.network, trainer.config
     x, y = trainer.batch(0)

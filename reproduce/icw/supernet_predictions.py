@@ -9,7 +9,7 @@ from harness.runs.record import Run
 from harness.supernet.sampling import whole
 from reproduce.icw.candidates import Candidates, Ranked, calibrating, candidates, for_consistency, images
 from reproduce.icw.evaluation import Evaluator, Scoring
-from reproduce.icw.supernets import SupernetLoop, Training, build
+from reproduce.icw.supernets import Trainer, Training, build
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,12 +19,16 @@ class Config(Training, Ranked, Scoring):
 
 def run(run: Run, config: Config) -> None:
     checkpoint = Checkpoint(run)
+    kept = checkpoint.load() or {}
     train, held, classes = images(run, config, config)
     known = candidates(run, config, config, classes)
     further = for_consistency(config, config, classes)
     network, choices = build(run, config, classes)
-    trainer = SupernetLoop(run, config, network, choices, train)
-    trainer.train(checkpoint)
+    trainer = Trainer(run, config, network, choices, train)
+    if "scores" in kept:
+        trainer.load(kept["training"])
+    else:
+        trainer.train(checkpoint, kept.get("training", {}))
     how = (config.batch_size, config.calibration_passes)
     passes = dict.fromkeys(("adjusted", "reset"), calibrating(run, train, *how))
     if "augmented" in config.calibrations:
@@ -33,7 +37,7 @@ def run(run: Run, config: Config) -> None:
     modes = config.calibrations
     asked = [(whole(choices.choice(arch), network.cells), modes) for arch in known.archs]
     asked += [(whole(choices.choice(arch), network.cells), modes[:1]) for arch in further.archs]
-    rows = checkpoint.phase("scores", lambda part: evaluator.score(asked, part))
+    rows = evaluator.score(asked, kept.get("scores", []), checkpoint, lambda: {"training": trainer.state()})
     leave_metrics(run, trainer, known)
     leave_predictions(run, config, known, np.array(rows[: len(known.archs)]))
     if further.archs:
@@ -41,7 +45,7 @@ def run(run: Run, config: Config) -> None:
     checkpoint.remove()
 
 
-def leave_metrics(run: Run, trainer: SupernetLoop, known: Candidates) -> None:
+def leave_metrics(run: Run, trainer: Trainer, known: Candidates) -> None:
     run.metric("steps", trainer.total)
     run.metric("final_training_loss", float(np.mean(trainer.losses[-trainer.per_epoch :])))
     run.metric("architectures", len(known.archs))

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+import torch
 from torch import nn
 
 from harness.runs.record import Run
-from harness.training.optimisers import DECAY, SGD, learning_rates, weight_optimiser
+from harness.training.optimisers import SGD, weight_optimiser
+from reproduce.icw.steps import learning_rates, schedule
 
 STEPS = 4  # iterations per epoch while reading the schedule: its ends do not depend on their number
 
@@ -51,6 +53,8 @@ class Config:
 def run(run: Run, config: Config) -> None:
     network = nn.Sequential(nn.Conv2d(3, 2, 1), nn.BatchNorm2d(2))
     optimiser = weight_optimiser(network, config.weights)
+    scheduler = schedule(optimiser, config.weights, config.epochs, STEPS)
+    network(torch.zeros(2, 3, 2, 2)).sum().backward()
     norm = {id(p) for p in network[1].parameters()}
     decays = {
         id(p) in norm: g["weight_decay"]
@@ -59,14 +63,14 @@ def run(run: Run, config: Config) -> None:
         if p.ndim > 1 or id(p) in norm
     }
     momentum = optimiser.param_groups[0]["momentum"]
-    rates = learning_rates(config.weights, config.epochs, STEPS)
+    rates = learning_rates(optimiser, scheduler, config.epochs * STEPS)
     a, e = config.augmentation, config.evaluation
     texts = {
         "Optimizer": type(optimiser).__name__,
         "initial learning rate": f"{max(rates):g}",
         "final learning rate": f"{rates[-1]:g}",
         "warmup epochs": _or_dash(config.weights.warmup_epochs),
-        "learning rate decay": DECAY.casefold(),
+        "learning rate decay": _decay(scheduler),
         "momentum": f"{momentum:g}",
         "gradient clipping": _or_dash(config.gradient_clip),
         "weight decay": f"{decays[False]:g}",
@@ -89,6 +93,11 @@ def run(run: Run, config: Config) -> None:
         "evaluation: normalization": _yes(e.normalise),
     }
     run.table("setup", {"key": list(texts), "value": list(texts.values())})
+
+
+def _decay(scheduler: torch.optim.lr_scheduler.LRScheduler) -> str:
+    last = getattr(scheduler, "_schedulers", [scheduler])[-1]
+    return type(last).__name__.removesuffix("AnnealingLR").casefold()
 
 
 def _yes(flag: bool) -> str:

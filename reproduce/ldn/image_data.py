@@ -8,7 +8,6 @@ from torch import Tensor
 
 from harness.base.errors import HarnessError
 from harness.data import Card, Images, load, split
-from harness.data.transform import means
 from harness.runs.record import Run
 
 NAMES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
@@ -52,11 +51,11 @@ def image_parts(
         parts = split("tenth", len(kept), seed=run.spec.seed)
         kept, held = kept[parts.train], kept[parts.val]
     _leave_cards(run, train, len(kept), test, len(tested))
-    pixels = means(train.x[kept], shrink) / np.float32(255)
+    pixels = _shrunk(train.x[kept], shrink)
     mean, sd = pixels.mean((0, 1, 2)), pixels.std((0, 1, 2))
 
     def part(images: Images, chosen: np.ndarray) -> Part:
-        x = torch.from_numpy(means(images.x[chosen], shrink) / np.float32(255))
+        x = torch.from_numpy(_shrunk(images.x[chosen], shrink))
         x = x.sub_(torch.from_numpy(mean)).div_(torch.from_numpy(sd)).permute(0, 3, 1, 2)
         return Part(x.to(device), torch.from_numpy(images.y[chosen]).to(device))
 
@@ -70,6 +69,17 @@ def _subset(n: int, wanted: int | None, rng: np.random.Generator, where: str) ->
     if wanted > n:
         raise HarnessError(f"{where}: {wanted} images are wanted of {n}: lower it in experiments.yaml")
     return np.sort(rng.permutation(n)[:wanted])
+
+
+def _shrunk(x: np.ndarray, factor: int) -> np.ndarray:
+    """Means of factor × factor pixels, as float32 in 0..1; the side must be a multiple of the factor."""
+    n, height, width, channels = x.shape
+    if height % factor or width % factor:
+        raise HarnessError(f"images of {height}x{width} cannot be shrunk {factor} times: choose a divisor")
+    if factor == 1:
+        return x.astype(np.float32) / np.float32(255)
+    blocks = x.reshape(n, height // factor, factor, width // factor, factor, channels)
+    return blocks.mean((2, 4), dtype=np.float32) / np.float32(255)
 
 
 def _leave_cards(run: Run, train: Images, trained: int, test: Images, tested: int) -> None:

@@ -9,7 +9,6 @@ import torch
 
 from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
-from harness.training.seeded import seeded
 from reproduce.ldn import posterior
 from reproduce.ldn.conv import ConvNet, HeadBN, Shape, cost
 from reproduce.ldn.image_data import ImageParts, image_parts
@@ -82,7 +81,10 @@ def build(run: Run, config: Config, parts: ImageParts) -> ConvNet:
         bottleneck=config.bottleneck,
         head_bn=config.head_bn,
     )
-    return seeded(run, "weights", lambda: ConvNet(shape, config.kind == "ldn"), config.device)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(run.stream("weights").integers(2**63)))
+        network = ConvNet(shape, config.kind == "ldn")
+    return network.to(config.device, memory_format=torch.channels_last)
 
 
 def leave_results(run: Run, network: ConvNet, parts: ImageParts, config: Config) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from icw_run import BIAS, SPLIT, a_run, done, metrics, table
 
-from harness.runs.checkpoint import Checkpoint, Phase
+from harness.runs.checkpoint import Checkpoint
 from harness.spaces.nb201 import from_digits
 from harness.supernet.sampling import whole
 from reproduce.icw import candidates, supernets
@@ -27,7 +27,7 @@ def trained(folder: Path, **changed: object) -> tuple[Evaluator, list]:
     run, config = a_run(folder, **changed)
     train, held, classes = candidates.images(run, config, config)
     network, choices = supernets.build(run, config, classes)
-    supernets.SupernetLoop(run, config, network, choices, train).train(Checkpoint(run))
+    supernets.Trainer(run, config, network, choices, train).train(Checkpoint(run), {})
     plain, cropped = (
         candidates.calibrating(run, train, config.batch_size, config.calibration_passes, augmented=augmented)
         for augmented in (False, True)
@@ -48,11 +48,11 @@ def test_only_statistics_change_and_in_the_end_nothing_has(tmp_path, kind):
     assert all(torch.equal(p, q) for p, q in zip(network.parameters(), mine, strict=True))
     assert any(not torch.equal(b, c) for b, c in zip(network.statistics(), statistics, strict=True))
     asked = [(path, evaluator.scoring.calibrations) for path in paths]
-    first = evaluator.score(asked, Phase(Checkpoint(evaluator.run), {}))
+    first = evaluator.score(asked, [], Checkpoint(evaluator.run), dict)
     assert all(torch.equal(b, c) for b, c in zip(network.statistics(), statistics, strict=True))
     network.turn([int(digit) for row in paths[0] for digit in row])
     assert all(torch.equal(p, q) for p, q in zip(network.parameters(), mine, strict=True))
-    backwards = evaluator.score(asked[::-1], Phase(Checkpoint(evaluator.run), {}))
+    backwards = evaluator.score(asked[::-1], [], Checkpoint(evaluator.run), dict)
     assert first == backwards[::-1]
 
 

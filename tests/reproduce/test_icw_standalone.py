@@ -54,10 +54,10 @@ def done(folder: Path, seed: int = 1, **changed: object) -> pd.DataFrame:
     return pd.read_csv(folder / "architectures.csv")
 
 
-def a_training(folder: Path, arch: str, seed: int = 1, **changed: object) -> standalone.StandaloneLoop:
+def a_training(folder: Path, arch: str, seed: int = 1, **changed: object) -> standalone.Training:
     run, config = a_run(folder, seed, **changed)
     train, _, classes = image_sets.images(run, config, config)
-    return standalone.StandaloneLoop(run, config, arch, classes, train, lambda _: (0.0, 0.0))
+    return standalone.Training(run, config, arch, classes, train, lambda _: (0.0, 0.0))
 
 
 def test_every_architecture_is_trained_and_recorded(tmp_path):

@@ -20,14 +20,14 @@ def noise(monkeypatch: pytest.MonkeyPatch) -> None:
     icw_run.made_up(monkeypatch)
 
 
-def trainer_of(folder: Path, seed: int = 0, **changed: object) -> supernets.SupernetLoop:
+def trainer_of(folder: Path, seed: int = 0, **changed: object) -> supernets.Trainer:
     run, config = a_run(folder, seed, **changed)
     train, _, classes = candidates.images(run, config, config)
     network, choices = supernets.build(run, config, classes)
-    return supernets.SupernetLoop(run, config, network, choices, train)
+    return supernets.Trainer(run, config, network, choices, train)
 
 
-def watched(trainer: supernets.SupernetLoop, steps: int) -> tuple[list, list]:
+def watched(trainer: supernets.Trainer, steps: int) -> tuple[list, list]:
     """The minibatches and the paths of the first steps."""
     batches, paths, plain = [], [], trainer.network.forward
 
@@ -97,7 +97,7 @@ def test_the_learning_rate_is_stepped_as_table_5_says(tmp_path):
     assert rates[0] < rates[10] < rates[20] == max(rates) and rates[40] == pytest.approx(1e-5)
 
 
-def decayed(trainer: supernets.SupernetLoop) -> dict[str, bool]:
+def decayed(trainer: supernets.Trainer) -> dict[str, bool]:
     names = {id(p): name for name, p in trainer.network.named_parameters()}
     groups = trainer.optimiser.param_groups
     return {names[id(p)]: group["weight_decay"] > 0 for group in groups for p in group["params"]}

@@ -11,7 +11,7 @@ from witness.formula import noise, numbers, sketch
 
 from harness.data.transform import crop, cutout
 from harness.training.batches import Batches, Pixels
-from harness.training.optimisers import SGD, learning_rates
+from harness.training.optimisers import SGD, learning_rates, schedule, weight_optimiser
 from reproduce.icw import subimagenet
 from reproduce.icw.training_setup import Augmentation
 
@@ -26,7 +26,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 def rates(lr: float, epochs: int, warmup: int) -> list[float]:
     """Of every step, and where the schedule ends."""
     setup = SGD(lr, 1e-5, 0.9, 3e-4, warmup_epochs=warmup)
-    return learning_rates(setup, epochs, STEPS)
+    dummy = weight_optimiser(torch.nn.Linear(1, 1), setup)
+    return learning_rates(dummy, schedule(dummy, setup, epochs, STEPS), epochs * STEPS)
 
 
 def test_the_learning_rate_at_the_beginning_of_epochs() -> None:
