@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+DECAY = "Cosine"  # what `learning_rates` fall by
+
 
 @dataclass(frozen=True)
 class SGD:
