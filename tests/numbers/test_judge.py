@@ -11,12 +11,7 @@ from support import verdict
 from harness.base.errors import HarnessError
 from harness.numbers.claim_record import Claim, Part, decided
 from harness.numbers.claims import slope_weights
-from harness.numbers.judge import (
-    Context,
-    judge,
-    judge_text,
-    parse,
-)
+from harness.numbers.judge import Context, judge, judge_text, parse
 from harness.numbers.stats import Estimate, as_reported, combined, difference, exact, of_runs
 
 
