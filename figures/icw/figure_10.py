@@ -4,8 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.drawing.pruning import WORDS
-from harness.drawing.style import BLUE, GREEN, RULE, VERMILION, WIDE, not_run
+from harness.drawing.style import BLUE, GREEN, LABELS, RULE, VERMILION, WIDE, not_run
 
 METHODS = ("baseline", "bias1", "split400", "split500")
 PAIRS = {("0", "1"): BLUE, ("0", "2"): VERMILION, ("1", "2"): GREEN}
@@ -16,7 +15,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     texts = cells.set_index(["column", "row"])["text"]
     for axes, method in zip(figure.subplots(1, len(METHODS)), METHODS, strict=True):
         _panel(axes, {seed: _numbers(texts.get((method, seed))) for seed in "012"})
-        axes.set_title(WORDS.get(method, method))
+        axes.set_title(LABELS[method])
     figure.axes[0].set_ylabel("another's prediction, %")
     drawn = max((axes.get_legend_handles_labels() for axes in figure.axes), key=lambda found: len(found[1]))
     figure.legend(*drawn, loc="outside lower center", ncols=3, markerscale=3)

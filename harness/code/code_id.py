@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from harness.base.files import ROOT
+from harness.base.files import ROOT, sha256_of
 from harness.code.definitions import Code, module_at
 from harness.code.syntax import closure, imported, path_of, syntax, tree
 
@@ -31,9 +31,11 @@ def step_id(module: str, root: Path = ROOT) -> str:
 
 
 def drawing_id(path: Path, root: Path = ROOT) -> str:
-    """The same of a module that is imported from its file."""
+    """The same of a module that is imported from its file, and of its paper's colours."""
     names = {name for used in imported(path) for name in closure(used, root)}
-    return hashlib.sha256(f"{_fingerprint(path)} {_id_of(names, root)}".encode()).hexdigest()[:16]
+    colours = path.with_name("colours.yaml")
+    own = f"{_fingerprint(path)} {sha256_of(colours) if colours.is_file() else ''}"
+    return hashlib.sha256(f"{own} {_id_of(names, root)}".encode()).hexdigest()[:16]
 
 
 def _id_of(modules: Iterable[str], root: Path) -> str:

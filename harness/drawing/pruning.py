@@ -4,13 +4,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.drawing.style import COLOURS, GREY, RULE, band, not_run
+from harness.drawing.style import COLOURS, GREY, LABELS, RULE, band, not_run
 
-WORDS = {"bias1": "bias D=1", "bias2": "bias D=2", "bias3": "bias D=3"}
-WORDS |= {f"split{epoch}": f"split at {epoch}" for epoch in (125, 175, 200, 400, 500)}
-WORDS |= {f"weak{epochs}": f"weak, {epochs} epochs" for epochs in (300, 600, 900)}
-WORDS |= {f"strong{epochs}": f"strong, {epochs}" for epochs in (150, 600)}
-LABELS = 7  # about as many fit below a panel
+TICKS = 7  # about as many fit below a panel
 TRIVIAL = ("oracle", "#params")  # what the truth and the size alone would select
 
 
@@ -32,7 +28,7 @@ def curves(axes: Axes, points: pd.DataFrame, prefix: str, methods: tuple[str, ..
         if name in TRIVIAL:
             axes.plot(mine["x"], mine["value"], color=COLOURS[name], linestyle=":", linewidth=1, label=name)
         elif len(mine):
-            band(axes, mine, COLOURS[name], WORDS.get(name, name))
+            band(axes, mine, COLOURS[name], LABELS[name])
     axes.axhline(0, color=RULE, linewidth=0.6, zorder=0)
     log_x(axes, sorted(drawn["x"].unique(), reverse=True))
     return True
@@ -40,7 +36,7 @@ def curves(axes: Axes, points: pd.DataFrame, prefix: str, methods: tuple[str, ..
 
 def log_x(axes: Axes, there: list[int]) -> None:
     """A logarithmic axis that falls to the right, labelled where there are points and room."""
-    apart = (there[0] / there[-1]) ** (1 / LABELS)
+    apart = (there[0] / there[-1]) ** (1 / TICKS)
     ticks = [there[0]]
     for x in there[1:]:
         if ticks[-1] / x >= apart and x / there[-1] >= apart or x == there[-1]:

@@ -10,30 +10,32 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from harness.base.errors import HarnessError
 from harness.base.files import write_atomic
+from harness.base.yamlfile import read
 
 COLUMN = 3.4  # inches, one column of a two-column page
 WIDE = 7.0
 # Okabe and Ito's palette: told apart with every common colour blindness.
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"
 BLACK, GREY, RULE = "#222222", "#888888", "#BBBBBB"
-# The same thing has the same colour in every figure of every paper; a name that is missing here is an error.
-COLOURS = {"oracle": BLACK, "#params": GREY, "12 epochs": BLUE}
-COLOURS |= {"d_opt": GREEN, "pruned": BLUE, "full": PURPLE}  # of LDNs, as LDN-95 and LDN-full are
-COLOURS |= {"q": SKY, "DDN": VERMILION, "LDN-95": BLUE, "LDN-E": GREEN, "LDN-full": PURPLE}
-# Estimators of generalisation, algorithms that train a super-network, and how its parts are fine-tuned.
-COLOURS |= {"SoTL": BLUE, "TLMini": SKY, "ValAcc": VERMILION, "ValAccMini": ORANGE}
-COLOURS |= {"SoG": GREEN, "SoGN": PURPLE, "Params": GREY}
-COLOURS |= {"SPOS": BLUE, "FairNAS": ORANGE, "MultiPath": GREEN, "Reptile": VERMILION, "Metaprox": PURPLE}
-COLOURS |= {"MultiPath + Metaprox": SKY}
-# Super-networks with weights that depend on the choices before.
-COLOURS |= {"baseline": VERMILION, "bias1": BLUE, "bias2": SKY, "bias3": GREEN}
-COLOURS |= {"split125": PURPLE, "split175": ORANGE, "split200": GREEN, "split400": PURPLE, "split500": ORANGE}
-COLOURS |= {"weak300": SKY, "weak600": VERMILION, "weak900": BLUE, "strong150": ORANGE, "strong600": GREEN}
-# Steps that a hypergradient looks along.
-COLOURS |= {"T = 2": VERMILION, "T = 5": PURPLE, "T = 10": ORANGE, "T = 25": BLACK, "T = 50": GREEN}
-COLOURS |= {"T = 150": SKY, "T = 250": BLUE, "T = 2, validation": GREY}
-COLOURS |= {"lr 0.01": VERMILION, "lr 0.001": BLUE, "batch 128": ORANGE, "batch 256": GREEN}
+PALETTE = {"blue": BLUE, "orange": ORANGE, "green": GREEN, "vermilion": VERMILION, "purple": PURPLE}
+PALETTE |= {"sky": SKY, "black": BLACK, "grey": GREY}
+# The same thing has the same colour in every figure of a paper; a name that is missing is an error.
+COLOURS: dict[str, str] = {}  # of the paper that is drawn
+LABELS: dict[str, str] = {}  # what legends call it if that is not its name
+
+
+def use_colours(path: Path) -> None:
+    """Those of figures/<paper>/colours.yaml: a colour by name, or `{colour: …, label: …}`."""
+    COLOURS.clear(), LABELS.clear()
+    for name, look in (read(path) or {}).items() if path.is_file() else ():
+        look = look if isinstance(look, dict) else {"colour": look}
+        if look.keys() - {"colour", "label"} or look.get("colour") not in [*PALETTE]:
+            told = f"{path}: {name!r} has no colour of the palette: write one of {', '.join(PALETTE)}"
+            raise HarnessError(told)
+        COLOURS[name] = PALETTE[look["colour"]]
+        LABELS[name] = look.get("label", name)
 
 
 def style() -> dict[str, object]:

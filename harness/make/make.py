@@ -125,6 +125,9 @@ def truth_line(truth: dict[str, object]) -> str:
 
 def _drawing(artefact: Artefact) -> Callable[..., None]:
     """`draw(cells, figure)` of the module beside the figure's YAML; it sees the cells and nothing else."""
+    from harness.drawing import style
+
+    style.use_colours(artefact.drawing.with_name("colours.yaml"))
     module = _load(artefact.drawing)
     if not hasattr(module, "draw"):
         raise HarnessError(f"{artefact.drawing} has no function draw(cells, figure): write it")

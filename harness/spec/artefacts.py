@@ -142,7 +142,8 @@ def paths(root: Path = ROOT) -> list[Path]:
         natural = [(not p.isdigit(), int(p) if p.isdigit() else 0, p) for p in parts]
         return path.parent.name, path.parent.parent.name != KINDS["table"], natural
 
-    return sorted((p for folder in KINDS.values() for p in (root / folder).glob("*/*.yaml")), key=order)
+    every = (p for folder in KINDS.values() for p in (root / folder).glob("*/*.yaml"))
+    return sorted((p for p in every if p.name != "colours.yaml"), key=order)
 
 
 def names(root: Path = ROOT) -> list[str]:

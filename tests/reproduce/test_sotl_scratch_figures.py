@@ -10,12 +10,17 @@ from matplotlib.figure import Figure
 
 from harness.base.files import ROOT
 from harness.drawing.curves import estimators
-from harness.drawing.style import COLOURS, save
+from harness.drawing.style import COLOURS, save, use_colours
 from harness.make.make import _drawing
 from harness.spec import artefacts
 from harness.spec.artefacts import Artefact
 
 NAMES = ("figure_4_4", "figure_4_5", "figure_4_9")
+
+
+@pytest.fixture(autouse=True)
+def colours():
+    use_colours(ROOT / "figures/sotl/colours.yaml")
 
 
 def artefact(name: str) -> Artefact:
