@@ -15,7 +15,7 @@ from harness.cli import commands
 
 COMMANDS = {
     "find": 1, "plan": 2, "status": 0, "run": 1, "check": 0, "accept": 2, "records": 2,
-    "reproduced": 0, "data": 2, "bench": 2, "fetch": 1, "make": 1, "report": 0,
+    "reproduced": 0, "published": 0, "data": 2, "bench": 2, "fetch": 1, "make": 1, "report": 0,
 }  # fmt: skip
 OPTIONS = (
     "--scale", "--paper", "--threads", "--reason", "--once", "--from", "--source", "--help", "--", "-",

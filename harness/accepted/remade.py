@@ -17,7 +17,7 @@ from harness.runs import archives
 from harness.spec import artefacts
 from harness.spec.artefacts import Artefact
 
-FROM_RECORDS, SHOWN = "made again from its kept records", "shown from its accepted cells"
+FROM_RECORDS, SHOWN = "made again from kept records", "shown from accepted cells"
 
 
 @dataclass(frozen=True)

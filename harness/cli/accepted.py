@@ -53,7 +53,7 @@ def published(options: argparse.Namespace) -> int:
             print(f"changed: {made.artefact}: {made.wrong}", file=sys.stderr)
     layout = place_of(options.scale)
     report.build(layout)
-    print(", ".join(f"{number} artefacts {how}" for how, number in counts.items()))
+    print(", ".join(f"{number} artefact{'s' * (number > 1)} {how}" for how, number in counts.items()))
     print(f"published: {layout.report.relative_to(layout.root)}")
     return 1 if wrong else 0
 

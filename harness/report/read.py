@@ -133,8 +133,11 @@ def _records(
     names: Iterable[str], layout: Layout, known: Records, problems: list[str]
 ) -> list[dict[str, Any]]:
     """Those that are whole; the others are one sentence."""
-    found, broken = [], []
+    found, broken, gone = [], [], 0
     for name in names:
+        if layout.elsewhere and not layout.run_folder(name).is_dir():
+            gone += 1  # of what was accepted before records were kept
+            continue
         try:
             known[name] = known.get(name) or read_record(layout.run_folder(name), tables=False)
             found.append(known[name])
@@ -142,6 +145,7 @@ def _records(
             broken.append(str(error))
     more = f"; and so for {len(broken) - 1} more of its runs" if broken[1:] else ""
     problems += [f"{first}{more}" for first in broken[:1]]
+    problems += [f"no record is kept of {gone} of its runs: it is shown as it was accepted"] * (gone > 0)
     return found
 
 

@@ -9,6 +9,7 @@ from gold import accepted
 from harness.accepted.remade import FROM_RECORDS, SHOWN, place_of, remake
 from harness.base.errors import HarnessError
 from harness.make.make import outputs
+from harness.report import build
 from harness.spec import artefacts
 
 
@@ -54,3 +55,15 @@ def test_where_nothing_was_accepted_it_says_so(tmp_path):
     root = tiny.project(tmp_path)
     with pytest.raises(HarnessError, match="nothing was ever accepted at scale cpu"):
         list(remake("cpu", root))
+
+
+def test_the_page_says_which_artefacts_have_no_kept_records(tmp_path):
+    layout = accepted(tmp_path)
+    gone(ARCHIVE)(layout)
+    assert [one.wrong for one in remake("smoke", layout.root, jobs=1)].count("") == len(
+        artefacts.artefacts(layout.root)
+    )
+    place = place_of("smoke", layout.root)
+    problems = build(place, layout.root)
+    assert "no record is kept of 12 of its runs: it is shown as it was accepted" in problems
+    assert not any("run it with" in problem for problem in problems)

@@ -152,6 +152,9 @@ def test_from_a_run_to_an_accepted_table(tmp_path):
     accepted = said(harness(root, "accept", "--reason", "the first outcome, looked through"))
     assert accepted == "published/smoke/tables/mini/table_1.provenance.json\n"
     assert "still stands" in said(harness(root, "check"))
+    again = said(harness(root, "published", "--scale", "smoke"))
+    assert again.startswith("1 artefact made again from kept records\n")
+    assert (root / again.splitlines()[1].removeprefix("published: ")).is_file()
     provenance = json.loads((root / accepted.strip()).read_text())
     assert provenance["reason"] == "the first outcome, looked through" and len(provenance["runs"]) == 12
     tiny.edit(root, "tables/mini/table_1.yaml", 'high: {strong: "5.0', 'high: {strong: "6.0')

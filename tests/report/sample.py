@@ -10,7 +10,7 @@ import yaml
 from sealed import edit_record, seal
 
 from harness.base.layout import Layout, artefact_file
-from harness.numbers.cellfile import COUNTS, NUMBERS, TEXTS
+from harness.numbers.cellfile import CELL
 
 HOSTILE = "</script><img src=x onerror=\"document.title='hacked'\">"
 PARAMS = (  # Table 4.5, column Params: space, reported, made-up value, verdict
@@ -53,7 +53,7 @@ SVG += '<path d="M40 10V150H390" fill="none" stroke="#333"/></svg>'
 
 def cell(row: str, column: str, verdict: str, **more: Any) -> dict[str, Any]:
     """A line of cells.csv that is empty but for these."""
-    empty = dict.fromkeys(TEXTS, "") | dict.fromkeys(NUMBERS, math.nan) | dict.fromkeys(COUNTS, 0)
+    empty = {name: {str: "", float: math.nan, int: 0}[kind] for name, kind in CELL.items()}
     return empty | {"row": row, "column": column, "verdict": verdict} | more
 
 
