@@ -26,7 +26,6 @@ from harness.base.files import ROOT, refused, speak_plainly
 from harness.base.layout import SCALES, Layout, scale_rank
 from harness.base.yamlfile import nearest
 from harness.campaign import status
-from harness.campaign.remake import set_back_the_future
 from harness.runs import earlier, forecast
 from harness.spec.experiments import RunSpec
 
@@ -66,6 +65,12 @@ def before_planning(workflow: Any, runs: Sequence[RunSpec], layout: Layout) -> N
 
     def hear(record: logging.LogRecord) -> bool:
         if getattr(record, "event", None) == LogEvent.WORKFLOW_STARTED:
+            from harness.campaign.remake import (
+                refuse_touch,
+                set_back_the_future,
+            )  # which makes artefacts: slow
+
+            refuse_touch(any(word in ("--touch", "-t") for word in sys.argv))
             try:
                 hold(layout)
                 set_back_the_future(layout)

@@ -54,11 +54,10 @@ def every_archive(layout: Layout, paper: str = "*") -> list[Path]:
 
 def keep(paper: str, layout: Layout, root: Path = ROOT) -> tuple[Path, int]:
     """Pack the paper's whole records of today's code and config; those kept before stay while they count."""
-    there = every_archive(layout, paper)
+    runs, there, files = experiments_of(paper, root).runs(layout.scale), every_archive(layout, paper), {}
     if there:
         lay_out(paper, layout, root)
-    files = {}
-    for spec in experiments_of(paper, root).runs(layout.scale):
+    for spec in runs:
         if is_there(spec, layout, tables=True):
             files |= _files_of(spec.id, layout)
     if not files:
@@ -160,10 +159,10 @@ def pack(files: dict[str, bytes]) -> bytes:
 
 def lay_out(paper: str, layout: Layout, root: Path = ROOT) -> dict[str, str]:
     """Bring kept records where their runs are missing: why a run's could not be, '' where it was."""
+    runs = experiments_of(paper, root).runs(layout.scale)
     if not every_archive(layout, paper):
         folder = layout.published / "records" / paper
         raise HarnessError(f"no records of {paper} are kept at scale {layout.scale}: {folder} holds none")
-    runs = experiments_of(paper, root).runs(layout.scale)
     missing = [spec for spec in runs if not is_there(spec, layout, tables=True)]
     kept: dict[str, dict[str, bytes]] = {}
     for path in dict.fromkeys(archive(paper, spec.experiment, layout) for spec in missing):

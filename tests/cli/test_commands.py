@@ -297,5 +297,4 @@ def test_a_question_is_answered_at_once(command):
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.splitlines()[-1].removeprefix("loaded:").split())
-    of_arrays = set() if command.startswith(("data", "bench")) else {"numpy"}
-    assert "harness" in loaded and not loaded & (SLOW | of_arrays)
+    assert "harness" in loaded and not loaded & SLOW

@@ -11,8 +11,9 @@ from witness.formula import noise, numbers, sketch
 
 from harness.data.transform import crop, cutout
 from harness.training.batches import Batches, Pixels
-from harness.training.optimisers import SGD, learning_rates, schedule, weight_optimiser
+from harness.training.optimisers import SGD, weight_optimiser
 from reproduce.icw import subimagenet
+from reproduce.icw.steps import learning_rates, schedule
 from reproduce.icw.training_setup import Augmentation
 
 THEIRS = numbers("icw_setup")

@@ -84,7 +84,7 @@ class Training:
         trainer.batch = lambda step: learn[step]
         self.weights, self.statistics = [], []
         for step in range(steps):
-            trainer._one()
+            trainer.one()
             if validated:
                 with torch.no_grad():
                     network(held[step][0], paths(case, "validated")[step])
