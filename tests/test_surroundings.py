@@ -79,7 +79,7 @@ def test_snakemakes_report_shows_the_tables(whole, tmp_path):
 
 def test_from_another_folder_the_snakefile_works_and_another_place_for_results_is_refused(whole, tmp_path):
     """Once both said that config/config.yaml is not there."""
-    said = told(tmp_path, "--snakefile", str(whole / "Snakefile"), "--dry-run")
+    said = told(tmp_path, "mini_table_1", "--snakefile", str(whole / "Snakefile"), "--dry-run")
     assert "Nothing to be done" in said
     said = told(whole, "--directory", str(tmp_path), "--dry-run", code=1).splitlines()[-1]
     assert said == (
