@@ -1,4 +1,4 @@
-"""How fast mixed networks train: `python benchmarks/bench_mixed.py [--spaces nb201 darts nb1shot1]`.
+"""How fast mixed networks train: `python benchmarks/bench_mixed.py [--spaces nb201 darts nb1shot1-3]`.
 
 A step (forward, loss, gradients of weights and of architecture parameters, SGD) of `harness.supernet.mixed`
 against the plain way: torch's own modules, every operation of every edge called for itself, times its weight,
