@@ -98,17 +98,10 @@ def test_hand_edited_table_of_a_record(tree):
         remake(tree)
 
 
+# One of each kind of line; all of them stand in `test_red`, without the seconds that a process takes.
 SABOTAGES = (
     "changed accepted verdict",
-    "changed reported number",
-    "better than reported",
-    "missing run",
-    "a metric that is no number",
-    "swapped method label",
-    "a run less than was accepted",
     "hand-edited record",
-    "edited exact value",
-    "claim turned around",
     "vanished artefact",
     "half of the accepted cells",
 )
