@@ -57,6 +57,7 @@ campaign.listen(workflow, SCALE)
 
 
 onstart:
+    remake.refuse_touch(workflow.touch)
     if workflow.local_exec:
         warm.start(workflow.dag.needrun_jobs())
     campaign.begin(workflow, list(RUNS.values()), LAYOUT)

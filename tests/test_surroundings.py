@@ -140,3 +140,8 @@ def test_output_that_is_not_utf_8(whole, tmp_path, spoken):
         assert (done.returncode, done.stderr) == (0, "") and "?" in done.stdout
     said = told(root, "mini_table_1", **spoken)
     assert "Traceback" not in said and "Logging error" not in said and "complete" in said
+
+
+@pytest.mark.parametrize("words", [["-t"], ["-tp"], ["--touch"]])
+def test_touch_is_refused_however_it_is_written(root, words):
+    assert "--touch is refused" in told(root, *words, code=1)

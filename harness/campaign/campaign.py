@@ -65,15 +65,14 @@ def before_planning(workflow: Any, runs: Sequence[RunSpec], layout: Layout) -> N
 
     def hear(record: logging.LogRecord) -> bool:
         if getattr(record, "event", None) == LogEvent.WORKFLOW_STARTED:
-            from harness.campaign.remake import (
-                refuse_touch,
-                set_back_the_future,
-            )  # which makes artefacts: slow
+            # Not at the top: it can make artefacts, and loads what questions need not wait for.
+            from harness.campaign import remake
 
-            refuse_touch(any(word in ("--touch", "-t") for word in sys.argv))
+            # As it is mostly written, before records are moved; however it is written, in the Snakefile.
+            remake.refuse_touch("--touch" in sys.argv or "-t" in sys.argv)
             try:
                 hold(layout)
-                set_back_the_future(layout)
+                remake.set_back_the_future(layout)
                 earlier.tidy(runs, layout)
             except (HarnessError, OSError) as error:
                 sys.exit(f"snakemake: {refused(error) if isinstance(error, OSError) else error}")
