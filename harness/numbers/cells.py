@@ -14,7 +14,7 @@ from harness.base.files import ROOT
 from harness.base.layout import scale_rank
 from harness.numbers.cellfile import CELL
 from harness.numbers.judge import Context, Reported, Verdict, is_number, judge, judge_text, parse
-from harness.numbers.reductions import NEEDS, OVER_PAIRS, statistic
+from harness.numbers.reductions import CORRELATIONS, NEEDS, OVER_PAIRS, statistic
 from harness.numbers.run_pairs import of_pairs
 from harness.numbers.stats import Estimate, exact, of_population, of_runs, of_units
 from harness.numbers.tables import Tables
@@ -160,13 +160,15 @@ def reduce(rows: Tables, cell: Cell, runs: list[RunSpec], context: Context, wher
             return of_runs(means)
         return exact(means[0]) if _is_population(rows, select, runs) else of_runs(arrays[0][0])
     one, many = statistic(select, where)
+    bounded = kind in CORRELATIONS
     if select.get("pairs"):
         if len({len(column) for column, *_ in arrays}) > 1:
             raise HarnessError(f"{where}: its runs left different numbers of rows: pairs need the same ones")
-        return replace(of_pairs(one, many, [column for column, *_ in arrays]), architectures=which)
+        made = of_pairs(one, many, [column for column, *_ in arrays])
+        return replace(made, architectures=which, bounded=bounded)
     if _is_population(rows, select, runs):
-        return of_population(one, arrays, context.units or 200)
-    return replace(of_units(one, arrays, many=many), architectures=which)
+        return replace(of_population(one, arrays, context.units or 200), bounded=bounded)
+    return replace(of_units(one, arrays, many=many), architectures=which, bounded=bounded)
 
 
 def _ordered(parts: list[pd.DataFrame], columns: list[str], where: str) -> tuple[list[pd.DataFrame], str]:

@@ -1,94 +1,78 @@
-"""A judged claim: what was measured of each part, the sentences that tell it, and its line in claims.csv."""
+"""A judged claim: what was measured, the sentences that tell it, and its line in claims.csv."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 BETWEEN = "; "  # of several parts, in a field of claims.csv and in a reason
 OURS = "(ours) "  # how the text of a claim begins that is not the paper's
 TEXTS = ("id", "text", "where", "verdict", "reason")
-OF_PARTS = {"part": str, "relation": str, "value": float, "half": float, "asked": float}
-OF_PARTS |= {"seeds": int, "runs": int, "architectures": int}
-COLUMNS = (*TEXTS, "parts", *OF_PARTS)
-_ORDER = ("contradicts", "not run", "unclear", "agrees")  # a claim is as good as its worst part
 
 
 @dataclass(frozen=True)
 class Part:
-    """One of the comparisons that a claim makes. Its value is signed so that the claim wants it positive.
-
-    A claim holds where each part does, at 95 % each. It fails where any part does: of many parts one lies
-    outside its own interval by chance, so that a part fails beyond the interval that all parts share.
-    """
+    """A comparison that a claim makes, or one of its settings. Its value is signed so that the claim wants it positive."""
 
     part: str  # its words, or what has no number
     relation: str = ""  # >, <, =, rising, falling, spread < or spread >
     value: float = math.nan  # a difference or slope; of a spread the share of the scatter
-    half: float = 0.0  # half of the value's 95 % interval; of a spread, of what equals have
+    lo: float = math.nan  # its 95 % interval; of a spread, where equals have it
+    hi: float = math.nan
     asked: float = 0.0  # the least; of `=` the most; of a spread the middle of what equals have
-    seeds: int = 0  # on how many shared ones it was measured, where one side has others too
+    power: float = math.nan  # the smallest difference that would be found four times in five
     runs: int = 0  # of each method that is compared at least; 0 where nothing would come out otherwise
     architectures: int = 0  # that others might stand for
     verdict: str = ""
-    parts: int = 1  # of its claim
-
-    @property
-    def above(self) -> float:
-        """By how much it is on the claim's side of what is asked."""
-        if self.relation == "=":
-            return self.asked - abs(self.value)
-        return self.asked - self.value if self.relation == "spread <" else self.value - self.asked
+    setting: bool = False  # one of the settings that another part is about
 
     @property
     def of_spread(self) -> bool:
         return self.relation.startswith("spread")
 
-    def judged(self, wide: float) -> "Part":
-        """With its verdict; `wide` is half of the interval that all parts share."""
-        holds = self.above >= self.half if self.relation == "=" else self.above > self.half
-        if not math.isfinite(self.value):
-            word = "contradicts"
-        elif holds:
-            word = "agrees"
-        else:
-            word = "contradicts" if self.above + wide < 0 or self.half == 0 else "unclear"
-        digits = {name: _ten_digits(getattr(self, name)) for name in ("value", "half", "asked")}
-        return replace(self, verdict=word, **digits)
+    @property
+    def interval(self) -> str:
+        """`+0.21 ± 0.14`; of a correlation, whose interval has unequal halves, `+0.31 (0.05 to 0.53)`."""
+        below, above = self.value - self.lo, self.hi - self.value
+        if not (math.isfinite(below) and math.isfinite(above)):
+            return f"{self.value:+.3g}"
+        if math.isclose(below, above, rel_tol=1e-3, abs_tol=1e-9):
+            return f"{self.value:+.3g}" + (f" ± {above:.2g}" if above > 0 else "")
+        return f"{self.value:+.3g} ({self.lo:.2g} to {self.hi:.2g})"
 
     @property
     def measured(self) -> str:
-        if self.of_spread and math.isinf(self.half):
+        if self.verdict == "not run":
+            return f"{self.part} has no number at this scale"
+        if self.of_spread and math.isnan(self.lo):
             return "a single run has no spread"
         if not math.isfinite(self.value):
             return "one side is not a number"
         if self.of_spread:
-            low, high = self.asked - self.half, self.asked + self.half
-            return f"{self.value:.0%} of the scatter over runs, where equals have {low:.0%} to {high:.0%}"
-        told = f"{self.value:+.3g}" + (f" ± {self.half:.2g}" if self.half else "")
-        told += f" on the {self.seeds} seeds of both" if self.seeds else ""
+            return f"{self.value:.0%} of the scatter over runs, where equals have {self.lo:.0%} to {self.hi:.0%}"
         if self.relation == "=":
-            return f"difference {told}"
-        return told + (f", asked for {self.asked:g} at least" if self.asked else "")
+            where = {"agrees": ", inside", "contradicts": ", outside"}.get(self.verdict, " against")
+            return f"difference {self.interval}{where} ±{self.asked:g}"
+        by = "" if self.verdict == "unclear" else "by "
+        return f"{by}{self.interval}" + (f", asked for {self.asked:g} at least" if self.asked else "")
 
-    def sentence(self, brief: bool = False) -> str:
-        """What its verdict rests on; `brief` where it stands among unclear ones."""
-        if self.verdict == "not run":
-            return f"{self.part} has no number at this scale"
+    @property
+    def sentence(self) -> str:
+        """What its verdict rests on."""
         told = self.measured
-        if not self.of_spread and math.isfinite(self.value):
-            off = self.verdict == "unclear" and self.above + self.half < 0
-            if self.relation == "=":
-                where = "inside" if self.verdict == "agrees" else "outside"
-                told += " against" if self.verdict == "unclear" and not off else f", {where}"
-                told += f" ±{self.asked:g}"
-            elif self.verdict != "unclear" or off:
-                told = f"by {told}"
-            elif not brief:
-                told += ": the interval is wider than the effect"
-            if off:
-                told += f": less far off than one of {self.parts} parts may be by chance"
-        return f"{self.part}: {told}" if self.part else told
+        return told if not self.part or self.verdict == "not run" else f"{self.part}: {told}"
+
+    def rounded(self) -> "Part":
+        """What differs behind ten digits is the machine's."""
+        names = ("value", "lo", "hi", "asked", "power")
+        return replace(self, **{name: float(f"{getattr(self, name):.10g}") for name in names})
+
+
+OF_PARTS = {f.name: f.type for f in fields(Part)}
+# How a sentence was judged, and what it would take to judge it where that is open.
+OF_CLAIM = {"quantifier": str, "settings": int, "hold": int, "fail": int, "sensitive": str}
+OF_CLAIM |= {"needed_runs": int, "needed_architectures": int, "would_be": str}
+COLUMNS = (*TEXTS, *OF_CLAIM, *OF_PARTS)
 
 
 @dataclass(frozen=True)
@@ -100,11 +84,24 @@ class Claim:
     where: str
     verdict: str
     reason: str
-    parts: tuple[Part, ...] = ()  # those that decide
+    parts: tuple[Part, ...] = ()  # its tests, then the settings that they range over
+    quantifier: str = ""
+    settings: int = 0  # of all its tests together
+    hold: int = 0  # so many of them hold, taken alone,
+    fail: int = 0  # and so many fail
+    sensitive: str = ""  # its verdict with margins of ours halved and doubled, where that is another
+    needed_runs: int = 0  # of each method, and
+    needed_architectures: int = 0  # so many, that would decide it if all else stayed as measured
+    would_be: str = ""
 
     @property
     def ours(self) -> bool:
         return self.text.startswith(OURS)
+
+    @property
+    def tests(self) -> tuple[Part, ...]:
+        """What the sentence as a whole rests on."""
+        return tuple(part for part in self.parts if not part.setting)
 
     @property
     def setting(self) -> str:
@@ -120,40 +117,74 @@ class Claim:
 
     def line(self) -> dict[str, str]:
         """As claims.csv has it."""
-        line = {name: getattr(self, name) for name in TEXTS} | dict.fromkeys(COLUMNS[len(TEXTS) :], "")
-        if self.parts:
-            line["parts"] = str(self.parts[0].parts)
-            for name in OF_PARTS:
-                line[name] = BETWEEN.join(_written(getattr(part, name)) for part in self.parts)
-        return line
+        told = {name: _written(getattr(self, name)) for name in OF_CLAIM} if self.parts else dict.fromkeys(OF_CLAIM, "")
+        of_parts = {name: BETWEEN.join(_written(getattr(part, name)) for part in self.parts) for name in OF_PARTS}
+        return {name: getattr(self, name) for name in TEXTS} | told | of_parts
 
 
-def decided(claim: dict[str, Any], parts: Sequence[Part]) -> Claim:
-    """The verdict of all its parts, with those that decide it."""
-    word = min((part.verdict for part in parts), key=_ORDER.index)
-    worst = tuple(part for part in parts if part.verdict == word)
-    return Claim(claim["id"], claim["text"], claim["where"], word, reason_of(worst), worst)
+def reason_of(claim: Claim) -> str:
+    """What a verdict rests on: what decides of its tests, and how its settings fare."""
+    deciding = [part for part in claim.tests if part.verdict == claim.verdict] or claim.tests
+    told = BETWEEN.join(dict.fromkeys(part.sentence for part in deciding))
+    if claim.settings > 1 and claim.verdict != "not run":
+        told += f" ({_of_settings(claim)})"
+    return told + (f"; {claim.sensitive}" if claim.sensitive else "")
 
 
-def reason_of(parts: Sequence[Part], brief: bool = False) -> str:
-    return BETWEEN.join(dict.fromkeys(part.sentence(brief) for part in parts))
+def _of_settings(claim: Claim) -> str:
+    """`in all 12 settings; 4 hold alone, 1 fails`."""
+    words = [f"{claim.hold} {'holds' if claim.hold == 1 else 'hold'}"] if claim.hold else []
+    words += [f"{claim.fail} {'fails' if claim.fail == 1 else 'fail'}"] if claim.fail else []
+    alone = f"; taken alone {', '.join(words)}" if words else "; taken alone none is decided"
+    return f"{claim.quantifier} over {claim.settings} settings{alone}"
+
+
+def needed_of(claim: Claim) -> str:
+    """What it would take to know, if mean and spread stayed as they are; empty where a claim is decided."""
+    if claim.verdict != "unclear" or not claim.tests:
+        return ""
+    had_runs = min((part.runs for part in claim.tests if part.runs), default=0)
+    had = max((part.architectures for part in claim.tests), default=0)
+    runs = f"{claim.needed_runs:,} runs instead of {had_runs}" if claim.needed_runs else ""
+    sample = f"{claim.needed_architectures:,} architectures instead of {had}" if claim.needed_architectures else ""
+    if not runs and not sample:
+        return "no number of runs decides it: what was measured lies where the claim begins"
+    return f"about {' and '.join(filter(None, [runs, sample]))}: {claim.would_be}"
 
 
 def of_line(line: dict[str, str]) -> Claim:
     """A line read back; a ValueError where its parts are not as they were written."""
+    told = {name: line[name] for name in TEXTS}
+    if "setting" not in line:  # accepted before a sentence was one claim
+        return Claim(**told, parts=tuple(_of_old(line)))
+    if not line["quantifier"]:
+        return Claim(**told)
     parts = []
-    if line.get("parts"):
-        several = zip(*(line[name].split(BETWEEN) for name in OF_PARTS), strict=True)
-        kinds = OF_PARTS.values()
-        for fields in several:
-            read = (kind(field) for kind, field in zip(kinds, fields, strict=True))
-            parts.append(Part(*read, line["verdict"], int(line["parts"])))
-    return Claim(*(line[name] for name in TEXTS), tuple(parts))
+    for values in zip(*(line[name].split(BETWEEN) for name in OF_PARTS), strict=True):
+        pairs = zip(OF_PARTS.items(), values, strict=True)
+        parts.append(Part(**{name: _read(kind, value) for (name, kind), value in pairs}))
+    return Claim(**told, parts=tuple(parts), **{name: _read(kind, line[name]) for name, kind in OF_CLAIM.items()})
 
 
-def _ten_digits(value: float) -> float:
-    """What differs behind them is the machine's."""
-    return float(f"{value:.10g}")
+def _of_old(line: dict[str, str]) -> Sequence[Part]:
+    if not line.get("parts"):
+        return ()
+    names = ("part", "relation", "value", "half", "asked", "runs", "architectures")
+    read = []
+    for values in zip(*(line[name].split(BETWEEN) for name in names), strict=True):
+        part, relation, value, half, asked, runs, sample = values
+        value, half, asked = float(value), float(half), float(asked)
+        middle = asked if relation.startswith("spread") else value
+        lo, hi = (middle - half, middle + half) if math.isfinite(half) else (math.nan, math.nan)
+        sizes = {"runs": int(runs), "architectures": int(sample), "verdict": line["verdict"]}
+        read.append(Part(part, relation, value, lo, hi, asked, **sizes))
+    return read
+
+
+def _read(kind: Any, value: str) -> Any:
+    if kind is bool:
+        return {"True": True, "False": False}[value]
+    return kind(value)
 
 
 def _written(value: str | float) -> str:

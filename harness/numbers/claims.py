@@ -1,22 +1,45 @@
-"""The statements of a paper that a machine can test, tested on the cells."""
+"""The sentences of a paper that a machine can test, tested on the cells (docs/verdicts.md)."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from harness.numbers import claim_needs
 from harness.numbers.cells import Filled
-from harness.numbers.claim_record import COLUMNS, Claim, Part, decided
-from harness.numbers.stats import Estimate, combined, exact, share_of_spread, shared_runs
+from harness.numbers.claim_record import COLUMNS, Claim, Part, reason_of
+from harness.numbers.claim_test import Ask, Named, Order, Spread, Test, fisher
+from harness.numbers.claim_test import P as PValues
+from harness.numbers.quantifiers import DEFAULT, in_at_least
+from harness.numbers.stats import LEVEL, Estimate, exact
 from harness.spec.artefacts import Artefact
 from harness.spec.expand import each, over, points
 from harness.spec.fingerprint import waits
 
 Estimates = dict[tuple[str, str], Estimate]
+SIGNIFICANT = (1 - LEVEL) / 2  # on each side
+FALLING = ("<", "falling", "spread <")
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One test of a claim with its numbers, or the name of one that is lacking."""
+
+    name: str
+    names: tuple[str, ...]  # of its settings
+    quantifier: str
+    ask: Ask
+    ours: bool  # whether what is asked is a margin of ours
+    test: Test | None = None
+    missing: str = ""
+    on_z: bool = False  # correlations against a constant, on Fisher's scale
+
+    def p(self, ask: Ask | None = None) -> PValues:
+        return self.test.p(self.quantifier, ask or self.ask) if self.test else (1.0, 1.0)
 
 
 def judge_claims(artefact: Artefact, filled: list[Filled], scale: str) -> list[Claim]:
@@ -29,88 +52,164 @@ def judge_claims(artefact: Artefact, filled: list[Filled], scale: str) -> list[C
 def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
     """Two numbers of the very same runs (a pruned and a full network) are compared run by run.
 
-    Where runs of one seed share their streams, two methods are compared seed by seed.
+    Where runs of one seed share their streams, methods are compared seed by seed within a setting.
     """
     runs = tuple(sorted(cell.runs)) if 1 < len(cell.runs) == len(cell.estimate.per_run) else ()
     if by_seed:
-        runs = tuple(run.rsplit("/", 1)[1] for run in runs)
+        runs = tuple("/".join(run.split("/")[-2:]) for run in runs)
     return replace(cell.estimate, runs=runs)
 
 
 def judge_one(claim: dict[str, Any], cells: Estimates, scale: str) -> Claim:
+    told = {"id": claim["id"], "text": claim["text"], "where": claim["where"]}
     if later := waits(claim, scale):
-        return Claim(claim["id"], claim["text"], claim["where"], "not comparable", later)
-    alone = len(claim["tests"]) == 1
-    parts = [part for test in claim["tests"] for part in _parts(test, alone)]
-    return decided(claim, [_judge(name, group, cells, len(parts)) for name, group in parts])
+        return Claim(**told, verdict="not comparable", reason=later)
+    tests = [_tested(claim, test, cells) for test in claim["tests"]]
+    word, named = _word(tests), [part for test in tests for part in _parts(test)]
+    alone = [part.verdict for part in named if part.setting] or [part.verdict for part in named]
+    made = Claim(
+        **told,
+        verdict=word,
+        reason="",
+        parts=tuple(part.rounded() for part in named),
+        quantifier=tests[0].quantifier if len(tests) == 1 else "in all",
+        settings=len(alone),
+        hold=alone.count("agrees"),
+        fail=alone.count("contradicts"),
+        sensitive=_sensitive(tests, word),
+    )
+    if word == "unclear":
+        made = replace(made, **claim_needs.of(made.tests, lambda runs, units: _word(_larger(tests, runs, units))))
+    return replace(made, reason=reason_of(made))
 
 
-def _parts(test: dict[str, Any], alone: bool) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """What is judged on its own: a combination of `each`; of a spread or a trend all combinations are one."""
+def _word(tests: Iterable[Tested]) -> str:
+    """A claim holds if all its tests do; it fails if one does, by more than one of so many may by chance."""
+    tests = list(tests)
+    lacking = any(test.missing for test in tests)
+    holds, fails = in_at_least(len(tests), [test.p() for test in tests])
+    if fails <= SIGNIFICANT:
+        return "contradicts"
+    return "not run" if lacking else "agrees" if holds <= SIGNIFICANT else "unclear"
+
+
+def _larger(tests: Iterable[Tested], runs: float, units: float) -> list[Tested]:
+    return [replace(test, ask=replace(test.ask, runs=runs, units=units)) for test in tests]
+
+
+def _sensitive(tests: list[Tested], word: str) -> str:
+    """Which other words it would be with margins of ours halved or doubled."""
+    told = []
+    for factor, how in ((0.5, "halved"), (2.0, "doubled")):
+        asks = [replace(t.ask, asked=t.ask.asked * factor) if t.ours else t.ask for t in tests]
+        other = _word(replace(test, ask=ask) for test, ask in zip(tests, asks, strict=True))
+        told += [f"{other} with our margin {how}"] if other != word else []
+    return ", ".join(told)
+
+
+def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates) -> Tested:
+    words = {**claim.get("over", {}), **test.get("each", {})}
+    test = {**test, "each": words} if words else test
     several = each(test)
-    together = "of" in test or "trend" in test
-    yield from zip(_names(test, alone), [several] if together else [[one] for one in several], strict=True)
-
-
-def _names(test: dict[str, Any], alone: bool) -> list[str]:
-    """What parts are called: by a combination's words, whom it is against, or what it measures."""
-    if "each" not in test or "trend" in test:
-        left = points(test.get("left"))
-        return [", ".join(map(str, left[0])) if len(left) == 1 and not alone else ""]
-    if "of" in test:
-        return [f"against {', '.join(str(word) for word in test['right'] if '{' not in str(word))}"]
-    return [", ".join(map(str, words)) for words in product(*test["each"].values())]
-
-
-def _asked(several: list[dict[str, Any]]) -> list[list[Any]]:
-    sides = [side for one in several for side in (one.get("left"), one.get("right"))]
-    return [point for side in [*sides, *over(several)] for point in points(side)]
-
-
-def _judge(name: str, several: list[dict[str, Any]], cells: Estimates, parts: int) -> Part:
-    test = several[0]
+    relation = f"spread {test['relation']}" if "of" in test else test.get("trend") or test["relation"]
+    quantifier = test.get("quantifier", claim.get("quantifier", "in all" if relation == "=" else DEFAULT))
+    margin = test.get("margin", 0.0)
+    sides = _named_sides(test, words)
+    names = tuple(", ".join(map(str, combination)) for combination in product(*words.values())) if words else ()
+    made = Tested(sides, names, quantifier, Ask(relation, margin), bool(margin))
     missing = [" / ".join(map(str, point)) for point in _asked(several) if _key(point) not in cells]
     if missing:
-        return Part(missing[0], verdict="not run", parts=parts)
+        return replace(made, missing=missing[0])
     if "of" in test:
-        pairs = [(cells[_key(one["left"])], cells[_key(one["right"])]) for one in several]
-        return of_spread(name, pairs, test["relation"], parts)
+        pairs = tuple((cells[_key(one["left"])], cells[_key(one["right"])]) for one in several)
+        return replace(made, test=Spread(pairs, test["relation"] == "<"))
+    sign = -1 if relation in FALLING else 1
+    constant = test.get("right")
+    correlations = [_alone(one.get("left"), cells) for one in several]
+    if relation in ("<", ">") and not margin and _inside(constant) and all(correlations):
+        named = [[(_key(one["left"]), 1.0, fisher(e))] for one, e in zip(several, correlations, strict=True)]
+        ask = Ask(relation, sign * math.atanh(constant))
+        return replace(made, test=Order.of(named, sign), ask=ask, on_z=True)
+    return replace(made, test=Order.of([_named(one, cells) for one in _settings(several)], sign))
+
+
+def _settings(several: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A trend over all combinations is one slope; anything else is looked at in each of them."""
+    if "trend" in several[0]:
+        return [several[0] | {"over": over(several)}]
+    return several
+
+
+def _named_sides(test: dict[str, Any], words: dict[str, list]) -> str:
+    """What a test compares, for the eye: `SoTL, {algorithm} > ValAcc, {algorithm}` where it has settings."""
+    left, right = points(test.get("left")), points(test.get("right"))
+    if len(left) != 1 or "trend" in test:
+        return ""
+    first = " ".join(str(word) for word in left[0] if "{" not in str(word) or not words)
+    second = " ".join(str(word) for word in right[0] if "{" not in str(word) or not words) if len(right) == 1 else ""
+    return f"{first} against {second}" if second and second != first else first
+
+
+def _inside(constant: Any) -> bool:
+    return isinstance(constant, int | float) and abs(constant) < 1
+
+
+def _alone(side: Any, cells: Estimates) -> Estimate | None:
+    """A correlation of ours that stands alone, and inside ±1."""
+    if not isinstance(side, list):
+        return None
+    e = cells[_key(side)]
+    return e if e.bounded and abs(e.value) < 1 else None
+
+
+def _named(test: dict[str, Any], cells: Estimates) -> list[Named]:
+    """Whose sum a test is about, each cell with its weight."""
     if "trend" in test:
-        line = [_side(side, cells) for side in over(several)]
-        weights = slope_weights(len(line))
-        terms = [(w * own, e) for w, side in zip(weights, line, strict=True) for own, e in side]
-        return of_difference(name, terms, test["trend"], parts)
-    terms = [*_side(test["left"], cells), *((-w, e) for w, e in _side(test["right"], cells))]
-    return of_difference(name, terms, test["relation"], parts, test.get("margin", 0.0))
+        line = [_side(side, cells) for side in test["over"]]
+        return [(name, w * own, e) for w, side in zip(slope_weights(len(line)), line, strict=True) for name, own, e in side]
+    return [*_side(test["left"], cells), *((name, -w, e) for name, w, e in _side(test["right"], cells))]
 
 
-def of_difference(
-    name: str, terms: list[tuple[float, Estimate]], relation: str, parts: int = 1, asked: float = 0.0
-) -> Part:
-    """A claim of order, by a difference, or of trend, by a slope: the sum of these weighted numbers."""
-    sign = -1 if relation in ("<", "falling") else 1
-    weights, estimates = zip(*terms, strict=True)
-    value, half = combined(weights, estimates)
-    heavy = [e for w, e in terms if w]
-    noisy = [e for e in heavy if not e.exact]
-    seeds, runs = len(shared_runs(heavy)), min((e.n for e in noisy), default=0)
-    sample = max((e.units for e in noisy if e.se_units), default=0)
-    part = Part(name, relation, sign * value, half, asked, seeds, runs, sample, parts=parts)
-    return part.judged(combined(weights, estimates, parts)[1])
+def _parts(tested: Tested) -> list[Part]:
+    """What the test comes to, and each setting where it has several."""
+    if tested.missing:
+        return [Part(tested.missing, verdict="not run")]
+    if isinstance(tested.test, Spread):
+        return [_of_spread(tested, tested.test)]
+    order, several = tested.test, len(tested.test.settings) > 1
+    whole = order.average if several else order.settings[0]
+    parts = [_part(tested, tested.name if several or tested.name else "", whole, tested.p())]
+    if several:
+        parts += [
+            replace(_part(tested, name, c, tested.ask.of(c)), setting=True)
+            for name, c in zip(tested.names, order.settings, strict=True)
+        ]
+    return parts
 
 
-def of_spread(name: str, pairs: list[tuple[Estimate, Estimate]], relation: str, parts: int = 1) -> Part:
-    """A claim that runs scatter less (or more) in the first of each pair than in the second."""
-    every = [estimate for pair in pairs for estimate in pair]
-    part = Part(name, f"spread {relation}", runs=min(e.n for e in every), parts=parts)
-    if any(e.spread_kind != "sample_sd" for e in every):
-        return replace(part, value=0.5, half=math.inf, asked=0.5).judged(math.inf)
-    if not all(math.isfinite(e.value) for e in every):
-        return part.judged(math.inf)
-    share, low, high = share_of_spread(pairs)
-    asked, wide = (low + high) / 2, share_of_spread(pairs, parts)
-    part = replace(part, value=share, half=(high - low) / 2, asked=asked)
-    return part.judged(wide[2] - asked if relation == "<" else asked - wide[1])
+def _part(tested: Tested, name: str, c: Any, p: PValues) -> Part:
+    ask, half, found = tested.ask, c.half(), c.found()
+    ends, asked = [c.value, c.value - half, c.value + half], ask.asked
+    if tested.on_z:
+        found *= 1 - math.tanh(c.value) ** 2
+        ends, asked = [math.tanh(z) - math.tanh(asked) for z in ends], 0.0
+    return Part(name, ask.relation, *ends, asked, found, c.runs, c.architectures, _alone_word(p))
+
+
+def _of_spread(tested: Tested, test: Spread) -> Part:
+    runs = min(e.n for pair in test.pairs for e in pair)
+    part = Part(tested.name, tested.ask.relation, 0.5, asked=0.5, runs=runs, verdict=_alone_word(tested.p()))
+    if not test.known:
+        return part
+    if not all(math.isfinite(e.value) for pair in test.pairs for e in pair):
+        return replace(part, value=math.nan)
+    lo, hi = np.quantile(test.equals(), [SIGNIFICANT, 1 - SIGNIFICANT])
+    return replace(part, value=test.share(), lo=float(lo), hi=float(hi), asked=float(lo + hi) / 2)
+
+
+def _alone_word(p: PValues) -> str:
+    holds, fails = p
+    return "agrees" if holds <= SIGNIFICANT else "contradicts" if fails <= SIGNIFICANT else "unclear"
 
 
 def slope_weights(n: int) -> list[float]:
@@ -119,14 +218,20 @@ def slope_weights(n: int) -> list[float]:
     return (weights / (weights @ weights)).tolist()
 
 
-def _side(side: Any, cells: Estimates) -> list[tuple[float, Estimate]]:
+def _asked(several: list[dict[str, Any]]) -> list[list[Any]]:
+    sides = [side for one in several for side in (one.get("left"), one.get("right"))]
+    trend = over(several) if "trend" in several[0] else []
+    return [point for side in [*sides, *trend] for point in points(side)]
+
+
+def _side(side: Any, cells: Estimates) -> list[Named]:
     """The cells of a side with their weights: a gap is its first less its second, a mean that of all."""
     there = points(side)
     if not there:
-        return [(1, exact(side))]
+        return [(("", str(side)), 1.0, exact(side))]
     mean = isinstance(side, dict) and "mean" in side
     weights = [1 / len(there)] * len(there) if mean else [1, -1][: len(there)]
-    return [(weight, cells[_key(point)]) for weight, point in zip(weights, there, strict=True)]
+    return [(_key(point), weight, cells[_key(point)]) for weight, point in zip(weights, there, strict=True)]
 
 
 def _key(point: list[Any]) -> tuple[str, str]:

@@ -2,10 +2,13 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from harness.base.errors import HarnessError
-from harness.numbers.stats import MIN_RUNS, Estimate, as_reported, difference
+from harness.numbers.contrast import contrast
+from harness.numbers.stats import MIN_RUNS, Estimate, quantile
 
 _GROUPING = ", \u00a0\u2009\u202f"  # thousands are printed 782,938 or 15 625
 _WHOLE = rf"\d{{1,3}}(?:[{_GROUPING}]\d{{3}})+|\d+"  # in threes, so that 0,79 is not 79
@@ -100,6 +103,41 @@ def judge(ours: Estimate, reported: Reported, context: Context) -> Verdict:
     if half > context.span / 2 > 0:
         return Verdict("unclear", f"{told}: wider than half of what the paper's column spans")
     return Verdict("agrees", told)
+
+
+def difference(a: Estimate, b: Estimate) -> tuple[float, float]:
+    """a − b and the half-width of its 95 % interval."""
+    found = contrast([1, -1], [a, b])
+    if b.borrowed:  # one spread used twice has the degrees of freedom of one
+        both = (a.se_runs**2 + b.se_runs**2, a.df)
+        found = replace(found, of_runs=(both,) if both[0] else ())
+    return found.value, found.half()
+
+
+def as_reported(
+    ours: Estimate, value: float, spread: float | None, kind: str, n: int, units: int
+) -> Estimate:
+    """The paper's number as an estimate; where it prints no spread, ours stands in for it.
+
+    `kind` says what its ± means. `unknown` is read as a sample standard deviation. The architectures it was
+    measured on are a sample too (of size `units`), whatever its ± covers.
+    """
+    n = max(n, 1)
+    se_runs, df, borrowed = 0.0, math.inf, False
+    if spread is not None and kind in ("sample_sd", "unknown"):
+        se_runs, df = spread / math.sqrt(n), max(n - 1, 1)
+    elif spread is not None and kind == "population_sd":
+        se_runs, df = spread / math.sqrt(max(n - 1, 1)), max(n - 1, 1)
+    elif spread is not None and kind == "sem":
+        se_runs, df = spread, max(n - 1, 1)
+    elif spread is not None and kind == "t95":
+        se_runs, df = spread / quantile(max(n - 1, 1)), max(n - 1, 1)
+    elif ours.spread_kind == "sample_sd" and ours.spread is not None:
+        se_runs, df, borrowed = ours.spread / math.sqrt(n), ours.df, True
+    se_units = ours.se_per_unit / math.sqrt(units) if units else 0.0
+    none = {"runs": (), "per_run": (), "architectures": "", "draws": np.empty((0, 0))}
+    sampled = replace(ours, se_units=se_units, units=units, **none)
+    return replace(sampled, value=value, n=n, spread=spread, se_runs=se_runs, df=df, borrowed=borrowed)
 
 
 def judge_text(ours: str, reported: str) -> Verdict:

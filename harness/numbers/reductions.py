@@ -19,6 +19,7 @@ OVER_UNITS: dict[str, Statistic] = {
     "partial_spearman": (ranking.partial_spearman, resampled.partial_spearman),
 }
 OVER_PAIRS = ("spearman", "kendall", "pearson")  # how far two runs agree
+CORRELATIONS = (*OVER_UNITS, "correlation_after_pruning")  # whose numbers lie inside ±1
 # What a way to reduce a table needs; all others need `of` and `against`.
 NEEDS = {kind: ("of",) for kind in ("lookup", "text", "total", "mean")}
 NEEDS |= {"quantile": ("of", "q"), "partial_spearman": ("of", "against", "given")}

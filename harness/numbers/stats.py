@@ -1,15 +1,14 @@
 """Estimates with intervals, and the differences between them. One policy for every number of the project.
 
 Two sources of noise are kept apart. *Runs* (seeds, repeats): Student's t on their spread. *Units* (the
-architectures that happened to be sampled): bootstrap, the same resample for every run. A difference is
-judged by Welch's t on both sides' standard errors, at 95 %, two-sided. Numbers of the same runs are
-differenced run by run, and numbers of the same architectures resample by resample. Of several differences
-looked at together each has a wider interval, so that all of them hold at 95 % (Bonferroni).
+architectures that happened to be sampled): bootstrap, the same resample for every run, less what a single run's
+noise on single architectures adds to it, for that is in the spread of runs already. docs/verdicts.md tells the
+rules and what they were found to do; contrast.py compares.
 """
 
 import math
-from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -37,9 +36,11 @@ class Estimate:
     units: int = 0  # how many architectures; 0 where none were sampled
     se_per_unit: float = 0.0  # standard error · √units: what a sample of another size would have
     per_run: tuple[float, ...] = ()  # the values that were averaged, in the order of the runs
-    per_draw: tuple[float, ...] = ()  # the value on each resample of the architectures
     runs: tuple[str, ...] = ()  # of which runs `per_run` is, and
-    architectures: str = ""  # of which architectures `per_draw`; equal in what is compared as pairs
+    architectures: str = ""  # of which architectures `draws`; equal in what is compared as pairs
+    # Its value by run on each resample of them.
+    draws: np.ndarray = field(default_factory=lambda: np.empty((0, 0)), compare=False, repr=False)
+    bounded: bool = False  # a correlation
     borrowed: bool = False  # its se_runs is made of the other side's spread, for want of its own
 
     @property
@@ -47,17 +48,28 @@ class Estimate:
         return math.hypot(self.se_runs, self.se_units)
 
     @property
+    def df_units(self) -> float:
+        return max(self.units - 1, 1) if self.units else math.inf
+
+    @property
     def half_width(self) -> float:
-        """Half of the 95 % interval."""
-        return _half_width([(self.se_runs, self.df), (self.se_units, math.inf)])
+        """Half of the 95 % interval, but of a correlation, whose interval has two sides."""
+        variances = [(self.se_runs**2, self.df), (self.se_units**2, self.df_units)]
+        return 0.0 if self.se == 0 else quantile(welch_df(variances)) * self.se
 
     @property
     def lo(self) -> float:
-        return self.value - self.half_width
+        return self._end(-1)
 
     @property
     def hi(self) -> float:
-        return self.value + self.half_width
+        return self._end(1)
+
+    def _end(self, sign: int) -> float:
+        """A correlation's interval is that of its Fisher z: it stays inside ±1."""
+        if not self.bounded or not -1 < self.value < 1:
+            return self.value + sign * self.half_width
+        return math.tanh(math.atanh(self.value) + sign * self.half_width / (1 - self.value**2))
 
     @property
     def exact(self) -> bool:
@@ -96,13 +108,23 @@ def of_units(
     units = _size(runs)
     values = [statistic(*arrays) for arrays in runs]
     if many and units * draws <= MANY and not any(np.isnan(a).any() for arrays in runs for a in arrays):
-        resampled = np.mean([many(drawn(units, draws, seed), *arrays) for arrays in runs], axis=0)
+        resampled = np.array([many(drawn(units, draws, seed), *arrays) for arrays in runs])
     else:
         rng = np.random.default_rng(seed)
-        resampled = [_mean(statistic, runs, rng.integers(units, size=units)) for _ in range(draws)]
-    se_units = scatter(resampled)
-    over_runs = of_runs(values)
-    several = len(values) > 1
+        picks = [rng.integers(units, size=units) for _ in range(draws)]
+        resampled = np.array([[statistic(*(a[p] for a in arrays)) for p in picks] for arrays in runs])
+    return of_draws(values, resampled, units)
+
+
+def of_draws(values: Sequence[float], resampled: np.ndarray, units: int) -> Estimate:
+    """From the values of runs and theirs on each resample of the architectures."""
+    over_runs, several = of_runs(values), len(values) > 1
+    every = scatter(resampled.mean(axis=0))
+    twice = 0.0
+    if several:
+        with np.errstate(invalid="ignore"):
+            twice = np.nanmean((resampled - np.array(values)[:, None]).var(axis=0, ddof=1)) / len(values)
+    se_units = float(np.sqrt(np.maximum(0, every**2 - np.nan_to_num(twice))))
     return Estimate(
         over_runs.value,
         len(values),
@@ -114,7 +136,7 @@ def of_units(
         units,
         se_units * math.sqrt(units),
         over_runs.per_run,
-        tuple(map(float, resampled)),
+        draws=resampled,
     )
 
 
@@ -149,150 +171,31 @@ def _mean(statistic: Callable[..., float], runs: Sequence[tuple[np.ndarray, ...]
     return float(np.mean([statistic(*(a[pick] for a in arrays)) for arrays in runs]))
 
 
-def quantile(df: float, together: int = 1) -> float:
-    """The two-sided 95 % quantile of Student's t; `together`: of so many intervals at once."""
-    below = 1 - (1 - LEVEL) / 2 / together
+def quantile(df: float, level: float = LEVEL) -> float:
+    """The two-sided quantile of Student's t."""
+    below = (1 + level) / 2
     return float(stats.t.ppf(below, df) if math.isfinite(df) else stats.norm.ppf(below))
 
 
-def _welch_df(parts: Sequence[tuple[float, float]]) -> float:
-    """Welch–Satterthwaite degrees of freedom of a sum of independent standard errors."""
-    total = sum(se**2 for se, _ in parts)
-    if any(math.isinf(se) for se, _ in parts):
-        return 1.0
-    rest = sum(se**4 / df for se, df in parts if se > 0 and math.isfinite(df))
-    return total**2 / rest if rest > 0 else math.inf
+def welch_df(parts: Iterable[tuple[float, float]]) -> float:
+    """Degrees of freedom of a sum of independent variances, each with its own.
 
-
-def difference(a: Estimate, b: Estimate) -> tuple[float, float]:
-    """a − b and the half-width of its 95 % interval."""
-    if b.borrowed:  # one spread used twice has the degrees of freedom of one
-        runs = (math.hypot(a.se_runs, b.se_runs), a.df)
-        return a.value - b.value, _half_width([runs, (a.se_units, math.inf), (b.se_units, math.inf)])
-    return combined([1, -1], [a, b])
-
-
-def combined(
-    weights: Sequence[float], estimates: Sequence[Estimate], together: int = 1
-) -> tuple[float, float]:
-    """Σ weight · estimate and its 95 % half-width: paired where runs or architectures are the same ones."""
-    light, heavy = [], []  # the middle of an odd number of points says nothing of their slope
-    for weight, estimate in zip(weights, estimates, strict=True):
-        (heavy if weight else light).append((weight, estimate))
-    shared = on_shared_runs([e for _, e in heavy])
-    terms = [(w, e) for (w, _), e in zip(heavy, shared, strict=True)]
-    value = sum(w * e.value for w, e in [*light, *terms])
-    parts = [_error_of_runs(group) for group in _together(terms, lambda e: e.runs)]
-    parts += [(_error_of_units(group), math.inf) for group in _together(terms, lambda e: e.architectures)]
-    return value, _half_width(parts, together)
-
-
-def shared_runs(estimates: Sequence[Estimate]) -> set[str]:
-    """The runs that all of them have, where some have others too and these are enough for an interval."""
-    named = [set(e.runs) for e in estimates if e.runs]
-    shared = set.intersection(*named) if named else set()
-    return shared if len(shared) >= MIN_RUNS and any(runs != shared for runs in named) else set()
-
-
-def on_shared_runs(estimates: Sequence[Estimate]) -> list[Estimate]:
-    """The same numbers of the runs that all have; resamples, which tell of the sample, stay those of all."""
-    shared = shared_runs(estimates)
-    return [_of_these(e, shared) for e in estimates] if shared else list(estimates)
-
-
-def _of_these(estimate: Estimate, runs: set[str]) -> Estimate:
-    if set(estimate.runs) <= runs:
-        return estimate
-    kept = [(run, value) for run, value in zip(estimate.runs, estimate.per_run, strict=True) if run in runs]
-    fewer = of_runs([value for _, value in kept])
-    return replace(
-        estimate,
-        value=fewer.value,
-        n=fewer.n,
-        spread=fewer.spread,
-        se_runs=fewer.se_runs,
-        df=fewer.df,
-        per_run=fewer.per_run,
-        runs=tuple(run for run, _ in kept),
-    )
-
-
-Term = tuple[float, Estimate]
-
-
-def _together(terms: Sequence[Term], what: Callable[[Estimate], Hashable]) -> Collection[list[Term]]:
-    """The terms that share it; those that do not name it share nothing."""
-    groups: dict[Hashable, list[Term]] = {}
-    for i, (w, e) in enumerate(terms):
-        groups.setdefault(what(e) or i, []).append((w, e))
-    return groups.values()
-
-
-def _error_of_runs(group: Sequence[Term]) -> tuple[float, float]:
-    if len(group) == 1:
-        ((w, e),) = group
-        return abs(w) * e.se_runs, e.df
-    over_runs = of_runs(sum(w * np.array(e.per_run) for w, e in group))
-    return over_runs.se_runs, over_runs.df
-
-
-def _error_of_units(group: Sequence[Term]) -> float:
-    if len(group) == 1:
-        ((w, e),) = group
-        return abs(w) * e.se_units
-    return scatter(sum(w * np.array(e.per_draw) for w, e in group))
-
-
-def _half_width(parts: Sequence[tuple[float, float]], together: int = 1) -> float:
-    """Of the 95 % interval of a sum of independent errors: standard error and degrees of freedom of each."""
-    se = math.sqrt(sum(se**2 for se, _ in parts))
-    return 0.0 if se == 0 else quantile(_welch_df(parts), together) * se
-
-
-def share_of_spread(
-    pairs: Sequence[tuple[Estimate, Estimate]], together: int = 1
-) -> tuple[float, float, float]:
-    """The firsts' share in the squared deviations of runs, on average over pairs; the 95 % range of equals.
-
-    Where two normal samples scatter alike that share has a Beta distribution: an F test for one pair, and for
-    several the evidence of all. Pairs must be of different runs; within one, shared runs make it cautious.
+    Half way between Welch's first formula (df for df + 1, and nothing less), which of many variances of two or
+    three runs each makes far too few, and his second of 1947 (df + 2, less 2), which makes too many of two.
     """
-    squares = [tuple((e.n - 1) * e.spread**2 for e in pair) for pair in pairs]
-    share = np.mean([a / (a + b) if a + b > 0 else 0.5 for a, b in squares])
-    return float(share), *_shares_of_equals(tuple((a.n, b.n) for a, b in pairs), together)
+    parts = [(v, df) for v, df in parts if v > 0 or math.isnan(v)]
+    if any(math.isinf(v) for v, _ in parts):
+        return 1.0
+    rest = sum(v**2 / (df + 1) for v, df in parts if math.isfinite(df))
+    return sum(v for v, _ in parts) ** 2 / rest - 1 if rest > 0 else math.inf
 
 
 @cache
-def _shares_of_equals(
-    sizes: tuple[tuple[int, int], ...], together: int, draws: int = 20_000
-) -> tuple[float, float]:
-    rng = np.random.default_rng(0)
-    shares = np.mean([rng.beta((a - 1) / 2, (b - 1) / 2, draws) for a, b in sizes], axis=0)
-    outside = (1 - LEVEL) / 2 / together
-    low, high = np.quantile(shares, [outside, 1 - outside])
-    return float(low), float(high)
+def shares_of_equals(sizes: tuple[tuple[int, int], ...], draws: int = 20_000) -> np.ndarray:
+    """The firsts' share in the squared deviations of runs, on average over pairs, where all scatter alike.
 
-
-def as_reported(
-    ours: Estimate, value: float, spread: float | None, kind: str, n: int, units: int
-) -> Estimate:
-    """The paper's number as an estimate; where it prints no spread, ours stands in for it.
-
-    `kind` says what its ± means. `unknown` is read as a sample standard deviation. The architectures it was
-    measured on are a sample too (of size `units`), whatever its ± covers.
+    Of two normal samples it has a Beta distribution: an F test for one pair, and for several the evidence of
+    all. Pairs must be of different runs; within one, shared runs make it cautious.
     """
-    n = max(n, 1)
-    se_runs, df, borrowed = 0.0, math.inf, False
-    if spread is not None and kind in ("sample_sd", "unknown"):
-        se_runs, df = spread / math.sqrt(n), max(n - 1, 1)
-    elif spread is not None and kind == "population_sd":
-        se_runs, df = spread / math.sqrt(max(n - 1, 1)), max(n - 1, 1)
-    elif spread is not None and kind == "sem":
-        se_runs, df = spread, max(n - 1, 1)
-    elif spread is not None and kind == "t95":
-        se_runs, df = spread / quantile(max(n - 1, 1)), max(n - 1, 1)
-    elif ours.spread_kind == "sample_sd" and ours.spread is not None:
-        se_runs, df, borrowed = ours.spread / math.sqrt(n), ours.df, True
-    se_units = ours.se_per_unit / math.sqrt(units) if units else 0.0
-    sampled = replace(ours, se_units=se_units, units=units, runs=(), architectures="")
-    return replace(sampled, value=value, n=n, spread=spread, se_runs=se_runs, df=df, borrowed=borrowed)
+    rng = np.random.default_rng(0)
+    return np.mean([rng.beta((a - 1) / 2, (b - 1) / 2, draws) for a, b in sizes], axis=0)

@@ -1,0 +1,136 @@
+"""One test of a claim, on the numbers that it compares: how sure it is that it holds, and that it fails."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.numbers import quantifiers
+from harness.numbers.contrast import Contrast, Term, contrast
+from harness.numbers.quantifiers import LEAST, P
+from harness.numbers.stats import Estimate, shares_of_equals
+
+NEITHER = (1.0, 1.0)
+FAILS = (1.0, 0.0)  # what is no number is not what a claim says
+Named = tuple[tuple[str, str], float, Estimate]  # a cell, its weight and its number
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What is asked of a value that is signed so that the claim wants it large."""
+
+    relation: str  # >, <, =, rising, falling, spread < or spread >
+    asked: float = 0.0  # the least; of `=` the most
+    runs: float = 1.0  # so many times the runs and
+    units: float = 1.0  # architectures that there were, if all else stayed
+
+    def of(self, c: Contrast) -> P:
+        c = c.larger(self.runs, self.units)
+        if not math.isfinite(c.value):
+            return FAILS
+        if self.relation != "=":
+            return c.above(self.asked), c.below(self.asked)
+        inside = max(c.above(-self.asked), c.below(self.asked)) if c.se else float(abs(c.value) > self.asked)
+        return inside, 1 - inside if not c.se else min(c.above(self.asked), c.below(-self.asked))
+
+
+@dataclass(frozen=True)
+class Order:
+    """A difference or a slope in each of its settings."""
+
+    settings: tuple[Contrast, ...]
+    average: Contrast
+
+    @staticmethod
+    def of(settings: Sequence[Sequence[Named]], sign: int) -> "Order":
+        """A number that stands in several settings, as a baseline does, is one number in their average."""
+        every = [n for setting in settings for n in setting]
+        there = [value for _, _, e in every for value in e.per_run]
+        step = resolution(there)
+        alone = [_summed(setting, sign, step) for setting in settings]
+        scattering = quantifiers.pooled(alone)
+        return Order(tuple(scattering), _summed(every, sign / len(settings), step))
+
+    def p(self, quantifier: str, ask: Ask) -> P:
+        if len(self.settings) == 1:
+            return ask.of(self.settings[0])
+        if quantifier not in LEAST:
+            return ask.of(self.average)
+        each = [ask.of(c) for c in self.settings]
+        return quantifiers.in_at_least(LEAST[quantifier](len(each)), each)
+
+    @property
+    def limits(self) -> tuple[bool, bool]:
+        """Whether runs scatter, and whether others than these architectures might have been sampled."""
+        every = [*self.settings, self.average]
+        return any(c.se_runs for c in every), any(c.of_units for c in every)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far runs scatter in the first of each pair, against the second, all pairs together."""
+
+    pairs: tuple[tuple[Estimate, Estimate], ...]
+    less: bool
+
+    def share(self) -> float:
+        """The firsts' in the squared deviations, on average."""
+        squares = [[(e.n - 1) * e.spread**2 for e in pair] for pair in self.pairs]
+        return float(np.mean([a / (a + b) if a + b > 0 else 0.5 for a, b in squares]))
+
+    def equals(self, runs: float = 1.0) -> np.ndarray:
+        """What that share comes to where both scatter alike."""
+        return shares_of_equals(tuple(tuple(max(2, round(e.n * runs)) for e in pair) for pair in self.pairs))
+
+    @property
+    def known(self) -> bool:
+        return all(e.spread_kind == "sample_sd" for pair in self.pairs for e in pair)
+
+    def p(self, quantifier: str, ask: Ask) -> P:
+        if not self.known:
+            return NEITHER
+        if not all(math.isfinite(e.value) and math.isfinite(e.spread) for pair in self.pairs for e in pair):
+            return FAILS
+        equals = self.equals(ask.runs)
+        low, high = float((equals <= self.share()).mean()), float((equals >= self.share()).mean())
+        return (low, high) if self.less else (high, low)
+
+    @property
+    def limits(self) -> tuple[bool, bool]:
+        return True, False
+
+
+Test = Order | Spread
+
+
+def _summed(named: Sequence[Named], sign: float, step: float) -> Contrast:
+    weights: dict[tuple[str, str], float] = {}
+    for name, weight, _ in named:
+        weights[name] = weights.get(name, 0.0) + sign * weight
+    numbers = {name: e for name, _, e in named}
+    terms: list[Term] = [(w if abs(w) > 1e-12 else 0.0, numbers[name]) for name, w in weights.items()]
+    return contrast(*zip(*terms, strict=True), resolution=step)
+
+
+def resolution(values: Sequence[float]) -> float:
+    """The unit in which all of these are whole; 0 where they were not rounded."""
+    array = np.array([value for value in values if math.isfinite(value)])
+    for digits in range(5):
+        if np.abs(array * 10**digits - np.round(array * 10**digits)).max(initial=0.0) < 1e-9:
+            return 10.0**-digits if len(array) else 0.0
+    return 0.0
+
+
+def fisher(e: Estimate) -> Estimate:
+    """A correlation on the scale on which its interval has two equal halves, its noise as it is there."""
+    stretch = 1 / (1 - e.value**2)
+    z = math.atanh(e.value)
+    return replace(
+        e,
+        value=z,
+        se_runs=e.se_runs * stretch,
+        se_units=e.se_units * stretch,
+        per_run=tuple(z + (value - e.value) * stretch for value in e.per_run),
+        draws=z + (e.draws - e.value) * stretch,
+    )
