@@ -31,7 +31,7 @@ def lines(asked: str, root: Path = ROOT) -> Iterator[str]:
                 nothing = False
                 yield f"not reproduced  {name}, {what}: {why}"
     if nothing:
-        raise HarnessError(f"no claim has the words {asked!r}: use fewer, or other ones; all stand in REPRODUCED.md")
+        raise HarnessError(f"no claim has the words {asked!r}: try fewer; REPRODUCED.md has all of them")
 
 
 def _of_artefact(artefact: Artefact, words: list[str], root: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""published/<scale>/history.csv: every verdict, and every test of a claim, that changed after it was accepted.
+"""published/<scale>/history.csv: each verdict, and each test of a claim, that changed after it was accepted.
 
 An order that turns into another one because a test was changed is no finding; so each line says what changed
 beside the verdict.

@@ -91,7 +91,8 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
         section.problems.append(f"{artefact.name} is not made yet: make it with `{command}`")
         return section
     with _told(section):
-        section.claims = _judged(cellfile.claims(claims), claims)
+        judged = _judged(cellfile.claims(claims), claims)
+        section.claims = [claim | {"larger": None, "history": []} for claim in judged]
         _add_accepted(section, layout, root)
     records: list[dict[str, Any]] = []
     with _told(section):
@@ -115,7 +116,7 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
 
 
 def _add_accepted(section: Section, layout: Layout, root: Path) -> None:
-    """Beside each claim how it fares at a larger scale, where it was accepted there, and how it once fared."""
+    """Beside each claim how it fares at a larger scale, if it was accepted there, and how it once fared."""
     found = outcomes.accepted(section.artefact, root)
     larger = found if found and scale_rank(found.scale) > scale_rank(layout.scale) else None
     known = {claim.id: claim for claim in larger.claims} if larger else {}
