@@ -133,7 +133,8 @@ def _told(section: Section) -> Iterator[None]:
     try:
         yield
     except HarnessError as error:
-        section.problems.append(str(error))
+        if str(error) not in section.problems:  # what is read for several parts is told once
+            section.problems.append(str(error))
 
 
 def _judged(lines: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
