@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.accepted import history, outcomes, runs_needed
+from harness.accepted import history, outcomes
 from harness.accepted.outcomes import Outcome
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.layout import Layout
-from harness.numbers.claim_record import Claim, reason_of
+from harness.numbers.claim_record import Claim, needed_of
 from harness.numbers.verdict_words import JUDGED
 from harness.runs.forecast import duration
 from harness.spec import artefacts, experiments
@@ -54,16 +54,15 @@ def _of_artefact(artefact: Artefact, words: list[str], root: Path) -> Iterator[s
 
 def _known(found: Outcome, claim: Claim) -> Iterator[str]:
     """What was measured at which scale, of how many runs, what it hangs on, and what it would take."""
-    yield f"{reason_of(claim.parts, brief=True) or claim.reason}"
+    yield claim.reason
     runs = {part.runs for part in claim.parts if part.runs}
     yield f"scale {found.scale}" + (f", {min(runs)} runs of each method at least" if runs else "")
     if claim.verdict in JUDGED and (differs := found.artefact.differs(found.scale)):
         yield f"hangs on {', '.join(differs)}"
     if found.old:
         yield f"{outcomes.OLD} {found.old}"
-    each = f" ({duration(found.seconds)} each)" if found.seconds else ""
-    if needed := runs_needed.for_claim(claim, each):
-        yield needed
+    if needed := needed_of(claim):
+        yield f"{needed} ({duration(found.seconds)} a run)" if found.seconds else needed
 
 
 def _meets(words: list[str], *texts: str) -> bool:

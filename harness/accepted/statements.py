@@ -20,7 +20,7 @@ from harness.accepted.outcomes import (
 )
 from harness.base.layout import SCALES
 from harness.make import render
-from harness.numbers.claim_record import Claim, reason_of
+from harness.numbers.claim_record import Claim, needed_of
 from harness.numbers.verdict_words import HOLDS, JUDGED, VERDICTS
 from harness.runs.forecast import duration
 from harness.spec import experiments
@@ -193,8 +193,7 @@ def _where(o: Outcome, claim: Claim) -> str:
 
 
 def _measured(o: Outcome, claim: Claim, several: bool) -> str:
-    reason, runs = reason_of(claim.parts, brief=True), runs_needed.for_claim(claim, _each(o))
-    return f"{claim.setting if several else 'Measured'}: {reason or claim.reason}.{_it_takes(runs)}"
+    return f"{claim.setting if several else 'Measured'}: {claim.reason}.{_it_takes(needed_of(claim))}"
 
 
 def _it_takes(runs: str) -> str:

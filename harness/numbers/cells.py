@@ -39,31 +39,31 @@ class Filled:
 
 def fill(artefact: Artefact, rows: dict[str, pd.DataFrame], scale: str, root: Path = ROOT) -> list[Filled]:
     """Every cell of an artefact at a scale."""
-    tables, spans = Tables(rows), column_spans(artefact)
+    tables, printed = Tables(rows), printed_by_column(artefact)
     return [
-        _fill(artefact, cell, tables, scale, context_of(artefact, cell, spans), root)
+        _fill(artefact, cell, tables, scale, context_of(artefact, cell, printed), root)
         for cell in artefact.cells
     ]
 
 
-def context_of(artefact: Artefact, cell: Cell, spans: dict[str, float]) -> Context:
+def context_of(artefact: Artefact, cell: Cell, printed: dict[str, list[float]]) -> Context:
     """What is known of the number that the paper prints there: of its line, else of the artefact."""
     reported = artefact.data.get("reported", {})
     return Context(
         cell.select.get("runs", reported.get("runs", 1)),
         cell.select.get("architectures", reported.get("architectures", 0)),
         reported.get("spread", "unknown"),
-        spans.get(cell.column, 0.0),
+        tuple(printed.get(cell.column, ())),
     )
 
 
-def column_spans(artefact: Artefact) -> dict[str, float]:
-    """How far the numbers that the paper prints in a column lie apart, by column."""
+def printed_by_column(artefact: Artefact) -> dict[str, list[float]]:
+    """The numbers that the paper prints in each column."""
     printed: dict[str, list[float]] = {}
     for cell in artefact.cells:
         if cell.reported is not None and is_number(cell.reported):
             printed.setdefault(cell.column, []).append(parse(cell.reported).value)
-    return {column: max(values) - min(values) for column, values in printed.items()}
+    return printed
 
 
 def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Context, root: Path) -> Filled:

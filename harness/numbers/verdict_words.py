@@ -3,6 +3,7 @@
 VERDICTS = (
     "match",
     "agrees",
+    "not refuted",
     "differs",
     "contradicts",
     "unclear",
@@ -13,12 +14,13 @@ VERDICTS = (
 )
 
 HOLDS = ("match", "agrees")
-JUDGED = (*HOLDS, "differs", "contradicts", "unclear", "paper issue")
+JUDGED = (*HOLDS, "not refuted", "differs", "contradicts", "unclear", "paper issue")
 
 # word → (sign, LaTeX)
 MARKS = {
     "match": ("=", "$=$"),
     "agrees": ("≈", r"$\approx$"),
+    "not refuted": ("~", r"$\sim$"),
     "differs": ("≠", r"$\neq$"),
     "contradicts": ("×", r"$\times$"),
     "unclear": ("?", "?"),

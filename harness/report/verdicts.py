@@ -27,7 +27,8 @@ class Verdict:
 
 VERDICTS = (
     Verdict("match", "equal to the paper's number after rounding as printed"),
-    Verdict("agrees", "the difference lies inside the interval built from both spreads and n"),
+    Verdict("agrees", "the difference lies inside the interval, and one that matters would have been found"),
+    Verdict("not refuted", "the difference lies inside an interval that would let pass what is at issue, too"),
     Verdict("differs", "the difference is larger than both spreads explain, in either direction"),
     Verdict("contradicts", "an order, sign or trend that the paper states fails beyond noise"),
     Verdict("unclear", "the interval is wider than the effect: too few seeds or architectures"),
@@ -42,7 +43,7 @@ BY_WORD = {verdict.word: verdict for verdict in VERDICTS}
 # What a reader should look at first: an artefact is listed under the first of these that it has.
 _GRAVEST = (
     "contradicts", "differs", "paper issue", "unclear", "not run",
-    "not comparable", "out of reach", "agrees", "match", "",
+    "not comparable", "out of reach", "not refuted", "agrees", "match", "",
 )  # fmt: skip
 
 

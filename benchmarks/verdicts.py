@@ -1,0 +1,229 @@
+"""How often each rule of docs/verdicts.md is wrong, and what it finds, at this project's designs.
+
+    python benchmarks/verdicts.py [repeats]     the table of docs/verdicts.md; about three minutes
+
+A false alarm is a word (`agrees` or `contradicts`) where nothing is there; 5 % may be. Numbers of runs, settings and
+architectures are those of the papers' experiments at scale cpu. What methods of one seed share of their noise, 0.3 to
+0.8, and by what factor settings differ in scatter (a standard deviation of 0.4 of its logarithm) were taken from icw's
+kept records.
+"""
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from harness.metrics import resampled
+from harness.metrics.ranking import kendall, spearman
+from harness.numbers import quantifiers
+from harness.numbers.claim_test import Ask, Named, Order, Spread
+from harness.numbers.contrast import contrast
+from harness.numbers.stats import Estimate, of_runs, of_units
+
+SIDE = 0.025
+Rng = np.random.Generator
+Draw = Callable[[Rng, float], list[list[Named]]]  # the settings of a claim, with this effect in each
+
+
+def numbers(values: np.ndarray, names: list[str] | None = None) -> Estimate:
+    return replace(of_runs(values), runs=tuple(names or ()))
+
+
+def seeds(n: int) -> list[str]:
+    return [f"s{i}" for i in range(n)]
+
+
+def two_methods(ours: int, theirs: int, shared: float, ratio: float = 1.0) -> Draw:
+    """One difference between two methods whose runs share seeds, `shared` of their noise being the seed's."""
+
+    def draw(rng: Rng, effect: float) -> list[list[Named]]:
+        common = rng.normal(size=max(ours, theirs)) * math.sqrt(shared)
+        a, b = (common[:n] + rng.normal(size=n) * math.sqrt(1 - shared) for n in (ours, theirs))
+        left, right = numbers(effect + a, seeds(ours)), numbers(ratio * b, seeds(theirs))
+        return [[(("a", ""), 1, left), (("b", ""), -1, right)]]
+
+    return draw
+
+
+def with_one_baseline(methods: list[int], baseline: int, shared: float, which: tuple[float, ...] = ()) -> Draw:
+    """Figure 4's: some methods against one baseline, by seed; `which`: that much of the effect in each."""
+
+    def draw(rng: Rng, effect: float) -> list[list[Named]]:
+        common = rng.normal(size=max(*methods, baseline)) * math.sqrt(shared)
+        own = [common[:n] + rng.normal(size=n) * math.sqrt(1 - shared) for n in (baseline, *methods)]
+        base = (("baseline", ""), -1, numbers(own[0], seeds(baseline)))
+        shares = which or (1.0,) * len(methods)
+        return [
+            [((str(i), ""), 1, numbers(effect * shares[i] + values, seeds(len(values)))), base]
+            for i, values in enumerate(own[1:])
+        ]
+
+    return draw
+
+
+def apart(settings: int, n: int, differ: float, shared: float = 0.0, which: tuple[float, ...] = ()) -> Draw:
+    """Table 4.2's: a difference within runs, in settings of other runs that scatter `differ`ently."""
+
+    def draw(rng: Rng, effect: float) -> list[list[Named]]:
+        common, found = rng.normal() * math.sqrt(shared), []
+        for i in range(settings):
+            noise = rng.normal(size=n) * math.exp(rng.normal(0, differ))
+            values = effect * (which[i] if which else 1.0) + noise + common
+            found.append([((str(i), ""), 1.0, numbers(values))])
+        return found
+
+    return draw
+
+
+def correlations(runs: int, sample: int, own: float, statistic: str = "spearman") -> Draw:
+    """Two estimators on the same super-networks and architectures; `own` noise of a run on an architecture."""
+    one, many = {"spearman": (spearman, resampled.spearman), "kendall": (kendall, resampled.kendall)}[statistic]
+
+    def draw(rng: Rng, effect: float) -> list[list[Named]]:
+        truth, of_architecture = rng.normal(size=sample), 0.7 * rng.normal(size=(2, sample))
+        scores = [
+            [(1 + effect * k) * truth + of_architecture[k] + own * rng.normal(size=sample) for _ in range(runs)]
+            for k in (1, 0)
+        ]
+        cells = []
+        for k, several in enumerate(scores):
+            made = of_units(one, [(score, truth) for score in several], draws=200, many=many)
+            named = replace(made, runs=tuple(seeds(runs)) if runs > 1 else (), architectures="same", bounded=True)
+            cells.append(((str(k), ""), (1, -1)[k], named))
+        return [cells]
+
+    return draw
+
+
+def whole_numbers(n: int) -> Draw:
+    """Depths: whole numbers of layers that hardly scatter; by chance all runs have the same."""
+
+    def draw(rng: Rng, effect: float) -> list[list[Named]]:
+        a, b = rng.integers(0, 2, size=(2, n)).astype(float)
+        return [[(("a", ""), 1, numbers(17 + effect + a)), (("b", ""), -1, numbers(17 + b))]]
+
+    return draw
+
+
+def rate(draw: Draw, quantifier: str, effect: float, repeats: int, ask: Ask | None = None, side: int = 0) -> float:
+    """Of claims, how many get a word: side 1 holds, -1 fails, 0 either."""
+    rng, hits = np.random.default_rng(1), 0
+    for _ in range(repeats):
+        holds, fails = Order.of(draw(rng, effect), 1).p(quantifier, ask or Ask(">"))
+        hits += {1: holds, -1: fails, 0: min(holds, fails)}[side] <= SIDE
+    return hits / repeats
+
+
+def spreads(pairs: int, n: int, ratio: float, repeats: int) -> float:
+    rng, hits = np.random.default_rng(1), 0
+    for _ in range(repeats):
+        values = rng.normal(size=(pairs, 2, n)) * [[1], [ratio]]
+        hits += min(Spread(tuple(tuple(map(of_runs, pair)) for pair in values), True).p("", Ask("spread <"))) <= SIDE
+    return hits / repeats
+
+
+def coverage(runs: int, sample: int, own: float, repeats: int) -> float:
+    """How often the interval of a correlation of several runs holds that of all architectures and runs."""
+    draw = correlations(runs, sample, own)
+    ((cell, _),) = draw(np.random.default_rng(0), 0.0)
+    big = np.random.default_rng(2)
+    truth = big.normal(size=100_000)
+    known = spearman(truth + big.normal(size=100_000) * math.hypot(0.7, own), truth)
+    rng, hits = np.random.default_rng(1), 0
+    for _ in range(repeats):
+        ((cell, _),) = draw(rng, 0.0)
+        hits += not cell[2].lo <= known <= cell[2].hi
+    return hits / repeats
+
+
+# What else might have been done, for comparison.
+def crossed_bootstrap(settings: int, n: int, repeats: int) -> float:
+    """Runs drawn again within settings, percentile interval."""
+    rng, hits = np.random.default_rng(1), 0
+    for _ in range(repeats):
+        values = rng.normal(size=(settings, n))
+        again = np.take_along_axis(values[None], rng.integers(n, size=(400, settings, n)), axis=2).mean(axis=(1, 2))
+        low, high = np.quantile(again, [SIDE, 1 - SIDE])
+        hits += not low <= 0 <= high
+    return hits / repeats
+
+
+def share_of_signs(settings: int, n: int, shared: float, repeats: int) -> float:
+    """`Usually` by a sign test over settings, as if what they share did not count."""
+    from scipy.stats import binom
+
+    rng, hits = np.random.default_rng(1), 0
+    for _ in range(repeats):
+        common = rng.normal() * math.sqrt(shared)
+        above = int((rng.normal(size=(settings, n)).mean(axis=1) + common > 0).sum())
+        hits += min(binom.sf(above - 1, settings, 0.5), binom.cdf(above, settings, 0.5)) <= SIDE
+    return hits / repeats
+
+
+def rows(repeats: int) -> Iterator[tuple[str, str, float, str]]:
+    """Rule, design, false alarms, and what is found of an effect in units of the noise of one run."""
+
+    def of(rule: str, design: str, draw: Draw, quantifier: str = "on average", effect: float = 2.0):
+        found = rate(draw, quantifier, effect, repeats, side=1)
+        return rule, design, rate(draw, quantifier, 0.0, repeats), f"{found:.0%} of {effect:g}"
+
+    for ours, theirs, shared in ((3, 3, 0.5), (5, 3, 0.0), (5, 3, 0.5), (5, 3, 0.8), (5, 5, 0.5)):
+        design = f"{ours} and {theirs} seeds, {shared:g} of the noise shared"
+        yield of("two methods by seed", design, two_methods(ours, theirs, shared))
+    yield of("two methods, other runs", "3 and 3 runs, the second three times as noisy", lambda r, e: _unnamed(two_methods(3, 3, 0, 3)(r, e)))
+    for settings, n, differ in ((15, 2, 0.4), (5, 2, 0.4), (5, 2, 0.0), (4, 3, 0.4), (3, 3, 0.4)):
+        design = f"{settings} settings, {n} runs each" + (", unequal scatter" if differ else "")
+        yield of("on average", design, apart(settings, n, differ), effect=1.0)
+    yield of("on average", "6 methods of 3 or 5 seeds, one baseline of 5", with_one_baseline([5, 3, 3, 3, 5, 3], 5, 0.5), effect=1.0)
+    for settings, n in ((5, 2), (6, 3), (15, 2)):
+        most = settings // 2
+        edge = (9.0,) * most + (0.0,) * (settings - most)
+        yield _edge("usually", f"{settings} settings of {n} runs, {most} of them hold", apart(settings, n, 0.4, which=edge), settings, n, repeats)
+        edge = (9.0,) * (settings - 1) + (0.0,)
+        yield _edge("in all", f"{settings} settings of {n} runs, all but one hold", apart(settings, n, 0.4, which=edge), settings, n, repeats)
+        design = f"{settings} settings of {n} runs, none of them anything"
+        alarm = rate(apart(settings, n, 0.4), "in all", 0.0, repeats, side=-1)
+        yield "in all, refuted by one", design, alarm, f"{rate(apart(settings, n, 0.4, which=(1.0,) + (0.0,) * (settings - 1)), 'in all', -4.0, repeats, side=-1):.0%} of 4 in one"
+    design = "6 settings of 3 runs, half of the noise common to all"
+    yield "in all, refuted by one", design, rate(apart(6, 3, 0.4, 0.5), "in all", 0.0, repeats, side=-1), ""
+    for n in (3, 5):
+        ask, draw = Ask("=", 2.0), two_methods(n, n, 0.5)
+        found = rate(draw, "in all", 0.0, repeats, ask, side=1)
+        yield "equal within a margin of 2", f"{n} seeds, 2 apart", rate(draw, "in all", 2.0, repeats, ask, side=1), f"{found:.0%} of 0"
+    for pairs, n in ((1, 3), (5, 3), (15, 2)):
+        yield "spread", f"{pairs} pairs of {n} runs", spreads(pairs, n, 1, repeats), f"{spreads(pairs, n, 3, repeats):.0%} of threefold"
+    for n in (3, 4, 5):
+        draw = whole_numbers(n)
+        yield "whole numbers", f"{n} and {n} runs, 0 or 1", rate(draw, "on average", 0, repeats), f"{rate(draw, 'on average', 2, repeats, side=1):.0%} of 2"
+    few = max(repeats // 5, 100)
+    for runs, sample, own in ((3, 100, 0.2), (3, 100, 1.0), (2, 100, 0.5), (3, 50, 0.5)):
+        design = f"{runs} runs, {sample} architectures, noise {own:g}"
+        yield "interval of a correlation", design, coverage(runs, sample, own, few), ""
+        draw = correlations(runs, sample, own)
+        yield "two correlations", design, rate(draw, "", 0, few), f"{rate(draw, '', 0.6, few, side=1):.0%} of 0.6"
+    yield "*not used:* bootstrap of runs", "5 settings of 2 runs", crossed_bootstrap(5, 2, few), ""
+    yield "*not used:* bootstrap of runs", "1 setting of 3 runs", crossed_bootstrap(1, 3, few), ""
+    yield "*not used:* sign test of settings", "15 settings of 2 runs, a fifth of the noise common", share_of_signs(15, 2, 0.2, repeats), ""
+
+
+def _edge(quantifier: str, design: str, draw: Draw, settings: int, n: int, repeats: int) -> tuple[str, str, float, str]:
+    """One setting too few holds, and the others are nothing; then all hold."""
+    found = rate(apart(settings, n, 0.4), quantifier, 4.0, repeats, side=1)
+    return quantifier, design, rate(draw, quantifier, 1.0, repeats, side=1), f"{found:.0%} of 4"
+
+
+def _unnamed(settings: list[list[Named]]) -> list[list[Named]]:
+    return [[(name, w, replace(e, runs=())) for name, w, e in setting] for setting in settings]
+
+
+def main() -> None:
+    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    print("| rule | design | false alarms | found |\n|---|---|---|---|")
+    for rule, design, alarms, found in rows(repeats):
+        print(f"| {rule} | {design} | {alarms:.1%} | {found} |".replace("%", " %"), flush=True)
+
+
+if __name__ == "__main__":
+    main()
