@@ -241,18 +241,11 @@ def _check_names(artefact: Artefact, lines: Lines, root: Path) -> None:
             if name in there[:i]:
                 line = line_of(lines, (key, i))
                 raise HarnessError(f"{path}, line {line}: {key} has {name!r} twice: rename one of the two")
-    for row, printed in data.get("reported", {}).get("numbers", {}).items():
-        at = ("reported", "numbers", str(row))
-        if str(row) not in rows:
-            raise wrong(at, "reported row", str(row), rows)
-        for column in printed:
-            if str(column) not in columns:
-                raise wrong((*at, str(column)), "reported column", str(column), columns)
     written = [((key, i), line) for key in ("rows", "columns") for i, line in enumerate(data[key])]
     written.append((("cells",), data.get("cells", {})))
     for cell in artefact.cells:
         if not {"experiment", "absent"} & cell.select.keys():
-            line = line_of(lines, ("reported", "numbers", cell.row, cell.column))
+            line = line_of(lines, ("printed", cell.row, cell.column))
             raise HarnessError(
                 f"{path}, line {line}: {cell.row} / {cell.column} is printed and is of no experiment: add"
                 " 'experiment', or 'absent' with the reason"

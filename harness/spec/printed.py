@@ -12,7 +12,8 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 def numbers(data: dict[str, Any], lines: Lines, path: Path) -> dict[str, dict[str, str]]:
     """Row → column → text of `printed`: tables with bars, a line of columns above, an empty line between two."""
-    names = {key: {str(line["name"]) for line in data[key]} for key in ("rows", "columns")}
+    rows = {str(row["name"]): row for row in data["rows"]}
+    columns = [str(column["name"]) for column in data["columns"]]
     first = line_of(lines, ("printed",)) + 1
     found: dict[str, dict[str, str]] = {}
     heads: list[str] = []
@@ -30,18 +31,21 @@ def numbers(data: dict[str, Any], lines: Lines, path: Path) -> dict[str, dict[st
         if not heads:
             heads = cells
             for name in heads:
-                if name not in names["columns"]:
-                    raise wrong(n, f"printed column {name!r} does not exist: {nearest(name, names['columns'])}")
+                if name not in columns:
+                    raise wrong(n, f"printed column {name!r} does not exist: {nearest(name, columns)}")
             if row or not heads or len(set(heads)) < len(heads):
-                raise wrong(n, "above a printed table stand its columns, each once, with nothing above the rows")
+                raise wrong(n, "above a printed table stand its columns, each once, and nothing above the rows")
             continue
-        if row not in names["rows"]:
-            raise wrong(n, f"printed row {row!r} does not exist: {nearest(row, names['rows'])}")
+        if row not in rows:
+            raise wrong(n, f"printed row {row!r} does not exist: {nearest(row, rows)}")
         if len(cells) != len(heads):
             raise wrong(n, f"printed row {row!r} has {len(cells)} cells below {len(heads)} columns")
         for column, cell in zip(heads, cells, strict=True):
             if cell and column in found.setdefault(row, {}):
                 raise wrong(n, f"{row} / {column} is printed twice: remove one of the two")
+            if cell and column not in rows[row].get("columns", columns):
+                raise wrong(n, f"{row} / {column} is printed and the row has no such column: add it to the row's")
             if cell:
                 found[row][column] = cell
+                lines |= {("printed", row): n, ("printed", row, column): n}
     return found
