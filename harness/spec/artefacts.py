@@ -15,7 +15,6 @@ from harness.spec.experiments import Absence, RunSpec, paper
 from harness.spec.printed import numbers
 from harness.spec.slips import refuse
 
-
 NO_SELECT = {"name", "columns", "format", "words"}  # keys of a line that choose no number
 
 

@@ -1,4 +1,4 @@
-"""Rows and columns of an artefact's YAML that stand for several: groups, `each`, `x`, and `…` among numbers."""
+"""Rows and columns of an artefact's YAML that stand for several: groups, `each`, `x` and `...`."""
 
 import re
 from itertools import product
@@ -145,7 +145,7 @@ def counted(value: Any, at: tuple, lines: Lines, path: Path) -> Any:
 
 
 def each(line: dict[str, Any]) -> list[dict[str, Any]]:
-    """The line itself, or where it has `each`, one line per combination of its words, the last running fastest.
+    """The line itself, or with `each` one line per combination of its words, the last running fastest.
 
     A word's value may bring keys along: `each: {set: {MNIST: {setting: mnist}}}`.
     """

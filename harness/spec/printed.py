@@ -11,7 +11,7 @@ _BAR = re.compile(r"(?<!\\)\|")
 
 
 def numbers(data: dict[str, Any], lines: Lines, path: Path) -> dict[str, dict[str, str]]:
-    """Row → column → text of `printed`: tables with bars, a line of columns above, an empty line between two."""
+    """Row → column → text of `printed`: tables with bars, columns above, an empty line between two."""
     rows = {str(row["name"]): row for row in data["rows"]}
     columns = [str(column["name"]) for column in data["columns"]]
     first = line_of(lines, ("printed",)) + 1
@@ -34,7 +34,7 @@ def numbers(data: dict[str, Any], lines: Lines, path: Path) -> dict[str, dict[st
                 if name not in columns:
                     raise wrong(n, f"printed column {name!r} does not exist: {nearest(name, columns)}")
             if row or not heads or len(set(heads)) < len(heads):
-                raise wrong(n, "above a printed table stand its columns, each once, and nothing above the rows")
+                raise wrong(n, "above a printed table stand its columns, each once, and nothing above rows")
             continue
         if row not in rows:
             raise wrong(n, f"printed row {row!r} does not exist: {nearest(row, rows)}")
@@ -44,7 +44,7 @@ def numbers(data: dict[str, Any], lines: Lines, path: Path) -> dict[str, dict[st
             if cell and column in found.setdefault(row, {}):
                 raise wrong(n, f"{row} / {column} is printed twice: remove one of the two")
             if cell and column not in rows[row].get("columns", columns):
-                raise wrong(n, f"{row} / {column} is printed and the row has no such column: add it to the row's")
+                raise wrong(n, f"{row} / {column} is printed, and the row has no such column: add it")
             if cell:
                 found[row][column] = cell
                 lines |= {("printed", row): n, ("printed", row, column): n}

@@ -40,7 +40,7 @@ def plain(claim: dict[str, Any], names: Names, wrong: Callable[[tuple, str], Exc
 
 
 def sentence(claim: dict[str, Any]) -> str:
-    """What a reader is shown: whose it is and for which settings, the words, and how they were made testable."""
+    """What a reader is shown: whose it is, for which settings, the words, how they were made testable."""
     text = claim["text"].strip()
     if claim["here"]:
         text = f"{text.removesuffix('.')} (here, {claim['here'].strip()})."
@@ -53,8 +53,9 @@ def read(test: str, names: Names, words: dict[str, Any]) -> dict[str, Any] | Non
         line = _side(trend[2]) or _cells(trend[2])
         return {"trend": trend[1], "over": line} if line and not isinstance(line, int | float) else None
     readings = list(_readings(test.strip()))
-    for one in readings:  # a name may hold a sign: the reading whose names there are is the one that is meant
-        if all(_known(point, names, words) for side in (one["left"], one["right"]) for point in _points(side)):
+    for one in readings:  # a name may hold a sign: the reading whose names there are is meant
+        sides = [next(iter(s.values())) if isinstance(s, dict) else [s] for s in (one["left"], one["right"])]
+        if all(_known(point, names, words) for side in sides for point in side if isinstance(point, list)):
             return one
     return readings[0] if readings else None
 
@@ -98,10 +99,6 @@ def _cells(text: str) -> list[list[str]] | None:
     rows, bar, columns = text.partition(" | ")
     sides = [[name.strip() for name in side.split(";")] for side in (rows, columns)]
     return [list(point) for point in product(*sides)] if bar and " | " not in columns else None
-
-
-def _points(side: Any) -> list[list[str]]:
-    return next(iter(side.values())) if isinstance(side, dict) else [side] if isinstance(side, list) else []
 
 
 def _known(point: list[str], names: Names, words: dict[str, Any]) -> bool:

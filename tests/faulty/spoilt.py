@@ -219,7 +219,7 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
     ),
     "vanished cell": (
         respec("method: fancy, metric: accuracy", "method: fancy, metric: accuracy, columns: [a]"),
-        ["better_than & printed #1 (100%) / b: is gone. Look closer: snakemake gold_table_1 --config scale=smoke"],
+        ["better_than & printed #1 (100%) / b: is gone. Look closer: snakemake"],
     ),
     "edited exact value": (
         tamper("counted,a,782938,", "counted,a,782939,"),
