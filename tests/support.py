@@ -1,12 +1,14 @@
 """What tests share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from scipy.stats import binomtest
 
-from harness.numbers.claim_record import Part
+from harness.numbers.claim_test import Ask
+from harness.numbers.contrast import contrast
+from harness.numbers.stats import Estimate
 
 
 def real_data(relative: str) -> Path:
@@ -19,10 +21,13 @@ def real_data(relative: str) -> Path:
     return path
 
 
-def verdict(value: float, half: float, relation: str = ">", asked: float = 0.0) -> str:
-    """On a difference or slope that is the only part of its claim."""
+def verdict(
+    weights: Sequence[float], numbers: Sequence[Estimate], relation: str = ">", asked: float = 0.0
+) -> str:
+    """On a sum of weighted numbers that is all that a claim says."""
     sign = -1 if relation in ("<", "falling") else 1
-    return Part("", relation, sign * value, half, asked).judged(half).verdict
+    holds, fails = Ask(relation, asked).of(contrast([sign * w for w in weights], numbers))
+    return "agrees" if holds <= 0.025 else "contradicts" if fails <= 0.025 else "unclear"
 
 
 def within(hits: int, repeats: int, low: float, high: float) -> bool:

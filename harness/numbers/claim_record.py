@@ -23,7 +23,7 @@ class Part:
     power: float = math.nan  # the smallest difference that would be found four times in five
     runs: int = 0  # of each method that is compared at least; 0 where nothing would come out otherwise
     architectures: int = 0  # that others might stand for
-    verdict: str = ""
+    word: str = ""  # its verdict, taken alone
     setting: bool = False  # one of the settings that another part is about
 
     @property
@@ -42,7 +42,7 @@ class Part:
 
     @property
     def measured(self) -> str:
-        if self.verdict == "not run":
+        if self.word == "not run":
             return f"{self.part} has no number at this scale"
         if self.of_spread and math.isnan(self.lo):
             return "a single run has no spread"
@@ -51,16 +51,16 @@ class Part:
         if self.of_spread:
             return f"{self.value:.0%} of the scatter over runs, where equals have {self.lo:.0%} to {self.hi:.0%}"
         if self.relation == "=":
-            where = {"agrees": ", inside", "contradicts": ", outside"}.get(self.verdict, " against")
+            where = {"agrees": ", inside", "contradicts": ", outside"}.get(self.word, " against")
             return f"difference {self.interval}{where} ±{self.asked:g}"
-        by = "" if self.verdict == "unclear" else "by "
+        by = "" if self.word == "unclear" else "by "
         return f"{by}{self.interval}" + (f", asked for {self.asked:g} at least" if self.asked else "")
 
     @property
     def sentence(self) -> str:
         """What its verdict rests on."""
         told = self.measured
-        return told if not self.part or self.verdict == "not run" else f"{self.part}: {told}"
+        return told if not self.part or self.word == "not run" else f"{self.part}: {told}"
 
     def rounded(self) -> "Part":
         """What differs behind ten digits is the machine's."""
@@ -124,7 +124,7 @@ class Claim:
 
 def reason_of(claim: Claim) -> str:
     """What a verdict rests on: what decides of its tests, and how its settings fare."""
-    deciding = [part for part in claim.tests if part.verdict == claim.verdict] or claim.tests
+    deciding = [part for part in claim.tests if part.word == claim.verdict] or claim.tests
     told = BETWEEN.join(dict.fromkeys(part.sentence for part in deciding))
     if claim.settings > 1 and claim.verdict != "not run":
         told += f" ({_of_settings(claim)})"
@@ -176,7 +176,7 @@ def _of_old(line: dict[str, str]) -> Sequence[Part]:
         value, half, asked = float(value), float(half), float(asked)
         middle = asked if relation.startswith("spread") else value
         lo, hi = (middle - half, middle + half) if math.isfinite(half) else (math.nan, math.nan)
-        sizes = {"runs": int(runs), "architectures": int(sample), "verdict": line["verdict"]}
+        sizes = {"runs": int(runs), "architectures": int(sample), "word": line["verdict"]}
         read.append(Part(part, relation, value, lo, hi, asked, **sizes))
     return read
 

@@ -12,6 +12,7 @@ from harness.numbers.quantifiers import LEAST, P
 from harness.numbers.stats import Estimate, shares_of_equals
 
 NEITHER = (1.0, 1.0)
+NOTHING = 1e-12  # what differences of equal numbers come to
 FAILS = (1.0, 0.0)  # what is no number is not what a claim says
 Named = tuple[tuple[str, str], float, Estimate]  # a cell, its weight and its number
 
@@ -29,10 +30,15 @@ class Ask:
         c = c.larger(self.runs, self.units)
         if not math.isfinite(c.value):
             return FAILS
+        if not c.se:
+            above = self.asked - abs(c.value) if self.relation == "=" else c.value - self.asked
+            above = 0.0 if abs(above) < NOTHING else above
+            holds = above > 0 or (above == 0 and self.relation == "=")
+            return float(not holds), float(holds)
         if self.relation != "=":
             return c.above(self.asked), c.below(self.asked)
-        inside = max(c.above(-self.asked), c.below(self.asked)) if c.se else float(abs(c.value) > self.asked)
-        return inside, 1 - inside if not c.se else min(c.above(self.asked), c.below(-self.asked))
+        inside = max(c.above(-self.asked), c.below(self.asked))
+        return inside, min(c.above(self.asked), c.below(-self.asked))
 
 
 @dataclass(frozen=True)

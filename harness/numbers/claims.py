@@ -65,8 +65,8 @@ def judge_one(claim: dict[str, Any], cells: Estimates, scale: str) -> Claim:
     if later := waits(claim, scale):
         return Claim(**told, verdict="not comparable", reason=later)
     tests = [_tested(claim, test, cells) for test in claim["tests"]]
-    word, named = _word(tests), [part for test in tests for part in _parts(test)]
-    alone = [part.verdict for part in named if part.setting] or [part.verdict for part in named]
+    word, named = _word(tests), [part for test in tests for part in _parts(test, len(tests) == 1)]
+    alone = [part.word for part in named if part.setting] or [part.word for part in named]
     made = Claim(
         **told,
         verdict=word,
@@ -108,11 +108,10 @@ def _sensitive(tests: list[Tested], word: str) -> str:
 
 
 def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates) -> Tested:
-    words = {**claim.get("over", {}), **test.get("each", {})}
-    test = {**test, "each": words} if words else test
+    words = test.get("each", {})
     several = each(test)
     relation = f"spread {test['relation']}" if "of" in test else test.get("trend") or test["relation"]
-    quantifier = test.get("quantifier", claim.get("quantifier", "in all" if relation == "=" else DEFAULT))
+    quantifier = claim.get("quantifier", "in all" if relation == "=" else DEFAULT)
     margin = test.get("margin", 0.0)
     sides = _named_sides(test, words)
     names = tuple(", ".join(map(str, combination)) for combination in product(*words.values())) if words else ()
@@ -170,15 +169,15 @@ def _named(test: dict[str, Any], cells: Estimates) -> list[Named]:
     return [*_side(test["left"], cells), *((name, -w, e) for name, w, e in _side(test["right"], cells))]
 
 
-def _parts(tested: Tested) -> list[Part]:
+def _parts(tested: Tested, only: bool) -> list[Part]:
     """What the test comes to, and each setting where it has several."""
     if tested.missing:
-        return [Part(tested.missing, verdict="not run")]
+        return [Part(tested.missing, word="not run")]
     if isinstance(tested.test, Spread):
-        return [_of_spread(tested, tested.test)]
+        return [replace(_of_spread(tested, tested.test), part="" if only else tested.name)]
     order, several = tested.test, len(tested.test.settings) > 1
     whole = order.average if several else order.settings[0]
-    parts = [_part(tested, tested.name if several or tested.name else "", whole, tested.p())]
+    parts = [_part(tested, "" if only else tested.name, whole, tested.p())]
     if several:
         parts += [
             replace(_part(tested, name, c, tested.ask.of(c)), setting=True)
@@ -198,7 +197,7 @@ def _part(tested: Tested, name: str, c: Any, p: PValues) -> Part:
 
 def _of_spread(tested: Tested, test: Spread) -> Part:
     runs = min(e.n for pair in test.pairs for e in pair)
-    part = Part(tested.name, tested.ask.relation, 0.5, asked=0.5, runs=runs, verdict=_alone_word(tested.p()))
+    part = Part("", tested.ask.relation, 0.5, asked=0.5, runs=runs, word=_alone_word(tested.p()))
     if not test.known:
         return part
     if not all(math.isfinite(e.value) for pair in test.pairs for e in pair):

@@ -206,7 +206,7 @@ def _by_units(heavy: Sequence[Term]) -> Collection[list[int]]:
 
 def _of_units(terms: Sequence[Term], shares: Sequence[np.ndarray]) -> tuple[float, float]:
     """The variance over resamples of the architectures, as if runs were fixed, and its degrees of freedom."""
-    df = max(min(e.units for _, e in terms) - 1, 1)
+    df = min(e.df_units for _, e in terms)
     if not terms[0][1].draws.size:
         ((w, e),) = terms
         return (w * e.se_units) ** 2, df

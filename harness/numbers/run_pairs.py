@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 from harness.metrics.consistency import Statistic, between_pairs, pseudo_values
-from harness.metrics.resampled import drawn
-from harness.numbers.stats import DRAWS, MANY, Estimate, of_draws
+from harness.numbers.stats import Estimate, of_runs, of_units
 
 
 def of_pairs(statistic: Statistic, many: Callable[..., np.ndarray], runs: Sequence[np.ndarray]) -> Estimate:
@@ -17,18 +16,24 @@ def of_pairs(statistic: Statistic, many: Callable[..., np.ndarray], runs: Sequen
     The printed spread is the sample standard deviation over pairs.
     """
 
-    def of_resamples(counts: np.ndarray) -> np.ndarray:
-        return np.array(between_pairs(partial(many, counts), runs))
+    def mean_over_pairs(*columns: np.ndarray) -> float:
+        return float(np.mean(between_pairs(statistic, columns)))
 
-    units, values = len(runs[0]), between_pairs(statistic, runs)
-    if units * DRAWS <= MANY and not any(np.isnan(run).any() for run in runs):
-        drawn_pairs = of_resamples(drawn(units, DRAWS, 0))
-    else:
-        rng = np.random.default_rng(0)
-        picks = [rng.integers(units, size=units) for _ in range(DRAWS)]
-        drawn_pairs = np.array([between_pairs(statistic, [run[p] for run in runs]) for p in picks]).T
+    def all_at_once(counts: np.ndarray, *columns: np.ndarray) -> np.ndarray:
+        return np.mean(between_pairs(partial(many, counts), columns), axis=0)
+
+    units = replace(of_units(mean_over_pairs, [tuple(runs)], many=all_at_once), n=len(runs))
+    values = between_pairs(statistic, runs)
     if len(runs) < 3:
-        return replace(of_draws([float(np.mean(values))], drawn_pairs.mean(axis=0, keepdims=True), units), n=len(runs))
-    by_run = np.array([pseudo_values(pairs, len(runs)) for pairs in drawn_pairs.T]).T
-    of_all = of_draws(pseudo_values(values, len(runs)), by_run, units)
-    return replace(of_all, spread=float(np.std(values, ddof=1)))
+        return units
+    over_runs = of_runs(pseudo_values(values, len(runs)))
+    return replace(
+        units,
+        spread=float(np.std(values, ddof=1)),
+        spread_kind="sample_sd",
+        se_runs=over_runs.se_runs,
+        df=over_runs.df,
+        per_run=over_runs.per_run,
+        # All runs move alike: what is theirs of the noise of pairs is not known, and counted twice.
+        draws=np.array(over_runs.per_run)[:, None] + units.draws - units.value,
+    )

@@ -10,7 +10,7 @@ from harness.base.layout import scale_rank
 from harness.spec.artefacts import Artefact
 from harness.spec.expand import each, over
 
-RULE = 2  # of verdicts; raise it with each change by which an accepted verdict might have been another
+RULE = 3  # of verdicts; raise it with each change by which an accepted verdict might have been another
 DECIDE = ("comparable_from", "paired_by_seed", "unit")
 
 
@@ -36,7 +36,7 @@ def of_claims(artefact: Artefact, scale: str) -> dict[str, str]:
     """By claim that this scale tests: of its tests, as they are judged."""
     claims = [claim for claim in artefact.data.get("claims", []) if not waits(claim, scale)]
     by_seed = artefact.data.get("paired_by_seed", False)
-    return {claim["id"]: _hash([by_seed, *map(_test, claim["tests"])]) for claim in claims}
+    return {claim["id"]: _hash([by_seed, claim.get("quantifier"), *map(_test, claim["tests"])]) for claim in claims}
 
 
 def outdated(artefact: Artefact, noted: dict[str, Any], scale: str, root: Path = ROOT) -> str:

@@ -1,29 +1,29 @@
 """Verdicts where a number lies exactly on a boundary, and steps that other numbers would not tell apart."""
 
 import pytest
+from support import verdict
 
 from harness.numbers import claims
-from harness.numbers.claim_record import Part
-from harness.numbers.stats import exact
+from harness.numbers.stats import Estimate, exact, quantile
 
-WIDE, CHANCE = "the interval is wider than the effect", "than one of 1 parts may be by chance"
+HALF = quantile(float("inf"))  # of the interval of a number whose standard error is 1
 
 
 @pytest.mark.parametrize(
-    ("found", "relation", "reason"),
+    ("value", "relation", "asked", "word"),
     [
-        ((1, 1, 1), ">", WIDE),
-        ((-1, 0.5, 1), ">", CHANCE),
-        ((-1, 1, 2), ">", WIDE),
-        ((2, 0.5, 1), "=", CHANCE),
-        ((2, 1, 2), "=", "against ±1"),
+        (HALF + 1e-9, ">", 0, "agrees"),
+        (HALF - 1e-9, ">", 0, "unclear"),
+        (1e-9 - HALF, ">", 0, "unclear"),
+        (-1e-9 - HALF, ">", 0, "contradicts"),
+        (3 - HALF - 1e-9, "=", 3, "agrees"),
+        (3 - HALF + 1e-9, "=", 3, "unclear"),
+        (3 + HALF - 1e-9, "=", 3, "unclear"),
+        (-3 - HALF - 1e-9, "=", 3, "contradicts"),
     ],
 )
-def test_where_an_interval_ends_nothing_is_clear(found, relation, reason):
-    value, half, wide = found
-    part = Part("", relation, value, half, 1 if relation == "=" else 0).judged(wide)
-    assert part.verdict == "unclear" and part.sentence().endswith(reason)
-    assert Part("", "=", 0.5, 0.5, 1).judged(0.5).verdict == "agrees"
+def test_where_an_interval_ends_nothing_is_clear(value, relation, asked, word):
+    assert verdict([1], [Estimate(value, 1, None, "bootstrap", se_units=1.0)], relation, asked) == word
 
 
 def test_a_trend_over_means_weighs_each_mean_as_one_point():

@@ -9,7 +9,7 @@ import tiny
 from harness.base.errors import HarnessError
 from harness.numbers import cellfile
 from harness.numbers.cells import Filled, to_frame
-from harness.numbers.claim_record import Claim, Part, reason_of
+from harness.numbers.claim_record import Claim, Part
 from harness.numbers.claims import to_frame as to_table
 from harness.numbers.judge import Verdict
 from harness.numbers.stats import exact, of_runs
@@ -82,8 +82,8 @@ def test_a_damaged_list_of_claims_is_named(tmp_path):
 
 
 PARTS = (
-    Part("a; b", ">", 0.1 + 0.2, 2.0, 0.0, 0, 3, 100, "unclear", 2),
-    Part("", "=", -1e-17, math.inf, 0.5, 3, 1, 0, "unclear", 2),
+    Part("a; b", ">", 0.1 + 0.2, -1.7, 2.3, 0.0, 2.5, 3, 100, "unclear"),
+    Part("", "=", -1e-17, -math.inf, math.inf, 0.5, math.nan, 1, 0, "unclear", True),
 )
 
 
@@ -91,12 +91,30 @@ def written(tmp_path, *claims: Claim):
     return tiny.write(tmp_path, "x.claims.csv", to_table(list(claims)).to_csv(index=False))
 
 
+def of(parts: tuple[Part, ...]) -> Claim:
+    told = {"quantifier": "usually", "settings": 2, "hold": 1, "needed_runs": 7, "would_be": "agrees"}
+    return Claim("one", "It is so.", "here", "unclear", "why", parts, **told)
+
+
 def test_the_numbers_of_a_claim_s_parts_come_back_as_they_were(tmp_path):
     waits = Claim("later", "It is so.", "here", "not comparable", "judged from scale cpu on")
-    claim = Claim("one", "It is so.", "here", "unclear", reason_of(PARTS), PARTS)
-    read = cellfile.judged(written(tmp_path, claim, waits))
-    assert read == [replace(claim, parts=(replace(PARTS[0], part="a, b"), PARTS[1])), waits]
+    read = cellfile.judged(written(tmp_path, of(PARTS), waits))
+    assert repr(read) == repr([of((replace(PARTS[0], part="a, b"), PARTS[1])), waits])
     assert cellfile.judged(tmp_path / "y.claims.csv") == []
+
+
+OLD = """\
+id,text,where,verdict,reason,parts,part,relation,value,half,asked,seeds,runs,architectures
+it,It is so.,here,unclear,why,2,a; b,>; spread <,0.5; 0.4,1.0; 0.3,0.2; 0.5,0; 3,3; 5,0; 0
+"""
+
+
+def test_claims_that_were_accepted_before_a_sentence_was_one_claim_are_read(tmp_path):
+    (claim,) = cellfile.judged(tiny.write(tmp_path, "x.claims.csv", OLD))
+    first, second = claim.parts
+    assert (first.part, first.value, first.lo, first.hi, first.asked) == ("a", 0.5, -0.5, 1.5, 0.2)
+    assert (second.lo, second.hi, second.runs) == (0.2, 0.8, 5)
+    assert (claim.verdict, claim.settings, claim.quantifier) == ("unclear", 0, "")
 
 
 @pytest.mark.parametrize(
@@ -104,11 +122,12 @@ def test_the_numbers_of_a_claim_s_parts_come_back_as_they_were(tmp_path):
     [
         ("0.30000000000000004; -1e-17", "0.30000000000000004", "zip"),
         ("; -1e-17", "; none", "could not convert string to float: 'none'"),
-        ("3; 1", "3; 1.5", "invalid literal for int"),
+        ("3; 1,", "3; 1.5,", "invalid literal for int"),
+        ("False; True", "False; yes", "yes"),
     ],
 )
 def test_damaged_numbers_of_a_claim_are_named(tmp_path, old, new, how):
-    path = written(tmp_path, Claim("one", "It is so.", "here", "unclear", "", PARTS))
+    path = written(tmp_path, of(PARTS))
     assert path.read_text().count(old) == 1
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(cellfile.Damaged, match=how):

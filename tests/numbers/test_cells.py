@@ -246,7 +246,7 @@ def test_runs_are_aligned_by_what_tells_architectures_apart(reduced):
     assert reduced(paired, back).estimate == reduced(paired, forth).estimate
     assert reduced(paired, forth).estimate.architectures and not reduced(select, forth).estimate.architectures
     assert reduced(select, back).estimate.se_units != reduced(select, forth).estimate.se_units
-    assert reduced(paired, forth).estimate.per_draw == reduced(select, forth).estimate.per_draw
+    assert (reduced(paired, forth).estimate.draws == reduced(select, forth).estimate.draws).all()
 
 
 def test_runs_of_other_architectures_are_refused(reduced):

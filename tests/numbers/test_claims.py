@@ -53,51 +53,75 @@ def test_order_against_a_number_and_with_a_margin(judged):
 def test_a_margin_is_told_beside_the_difference(judged):
     """Once a lead of 0.1 was told as "by -0.2" where 0.3 was asked for."""
     order = '{left: [low, weak], relation: "<", right: 3, margin: 0.3}'
-    assert judged(order, low_weak=2.9).reason == "by +0.1, asked for 0.3 at least"
-    assert judged(order, low_weak=2.5) == Verdict("agrees", "by +0.5, asked for 0.3 at least")
+    told = judged(order, low_weak=2.9).reason
+    assert told == "by +0.1, asked for 0.3 at least"
     wide = judged(order, low_weak=of_runs([2.5, 2.8, 2.2]))
-    assert wide == Verdict(
-        "unclear", "+0.5 ± 0.75, asked for 0.3 at least: the interval is wider than the effect"
-    )
+    assert wide == Verdict("unclear", "+0.5 ± 0.75, asked for 0.3 at least")
 
 
-def test_of_many_parts_one_that_is_off_by_chance_does_not_refute_the_claim(judged):
-    """A part alone fails at 95 %; of several, each at what all of them together keep at 95 %."""
-    part = '{left: [low, weak], relation: ">", right: 0}'
-    sure = [part.replace("low, weak", f"high, {name}") for name in ("weak", "strong", "correlation")]
+def test_a_verdict_that_hangs_on_our_margin_says_so(judged):
+    order = '{left: [low, weak], relation: "<", right: 3, margin: 0.3}'
+    told = judged(order, low_weak=2.5).reason
+    assert told == "by +0.5, asked for 0.3 at least; contradicts with our margin doubled"
+    assert "margin" not in judged(order, low_weak=1).reason
+    assert "margin" not in judged('{left: [low, weak], relation: "<", right: 3}', low_weak=2.9).reason
+
+
+def test_of_many_tests_one_that_is_off_by_chance_does_not_refute_the_claim(judged):
+    """A test alone fails at 95 %; of several, one of so many may by chance."""
+    test = '{left: [low, weak], relation: ">", right: 0}'
+    sure = [test.replace("low, weak", f"high, {name}") for name in ("weak", "strong", "correlation")]
     values = {"high_weak": 1, "high_strong": 1, "high_correlation": 1}
-    off = of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])  # -0.56 ± 0.5, as one of four parts ± 0.8
-    assert judged(part, low_weak=off).word == "contradicts"
-    assert judged(", ".join([part, *sure]), low_weak=off, **values) == Verdict(
-        "unclear", "low, weak: by -0.56 ± 0.5: less far off than one of 4 parts may be by chance"
-    )
+    off = of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])  # -0.56 ± 0.5
+    assert judged(test, low_weak=off).word == "contradicts"
+    verdict = judged(", ".join([test, *sure]), low_weak=off, **values)
+    assert verdict.word == "unclear" and "4 settings; taken alone 3 hold, 1 fails" in verdict.reason
     far = of_runs([-1.0, -0.9, -0.95, -0.98, -0.92])
-    assert judged(", ".join([part, *sure]), low_weak=far, **values).word == "contradicts"
-    equal = part.replace('">"', '"="')
-    assert judged(equal, low_weak=off).word == "contradicts"
-    verdict = judged(", ".join([equal, *sure]), low_weak=off, **values)
-    assert verdict.word == "unclear" and verdict.reason.endswith("parts may be by chance")
+    assert judged(", ".join([test, *sure]), low_weak=far, **values).word == "contradicts"
 
 
-def test_every_combination_of_each_is_a_part(judged):
-    """Once nothing would have told if the twenty-five of an `each` had been counted as one."""
-    each = '{each: {c: [weak, strong, correlation]}, left: [low, "{c}"], relation: ">", right: 0}'
-    off = of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])
-    verdict = judged(each, low_weak=off, low_strong=1, low_correlation=1)
-    said = "weak: by -0.56 ± 0.5: less far off than one of 3 parts may be by chance"
-    assert verdict == Verdict("unclear", said)
+EACH = '{each: {c: [weak, strong, correlation]}, left: [low, "{c}"], relation: ">", right: 0}'
 
 
-def test_a_slope_and_a_spread_are_parts_among_others(judged):
-    slope = "{trend: rising, over: [[low, weak], [low, strong], [low, correlation]]}"
-    sure = '{left: [high, weak], relation: ">", right: 0}'
-    values = {"low_weak": 0, "low_strong": 0, "low_correlation": of_runs([-1.0, -0.2, -0.6, -0.9, -0.1])}
-    assert judged(slope, **values).word == "contradicts"
-    assert judged(f"{slope}, {sure}, {sure}", high_weak=1, **values).word == "unclear"
-    spread = '{of: spread, left: [low, weak], relation: "<", right: [high, strong]}'
-    values = {"low_weak": of_runs([0.0, 3.4, -3.4, 1.0]), "high_strong": of_runs([0.0, 0.6, -0.6, 0.1])}
-    assert judged(spread, **values).word == "contradicts"
-    assert judged(f"{spread}, {sure}, {sure}, {sure}", high_weak=1, **values).word == "unclear"
+@pytest.mark.parametrize(
+    ("quantifier", "word"),
+    [
+        ("on average", "agrees"),
+        ("usually", "agrees"),
+        ("in all", "contradicts"),
+        ("consistently", "contradicts"),
+        ("in some", "agrees"),
+    ],
+)
+def test_a_sentence_is_judged_once_by_what_it_says_of_its_settings(judged, quantifier, word):
+    """Once one sentence on forty settings was forty claims, of which a few held."""
+    values = {"low_weak": of_runs([5.0, 5.1, 4.9]), "low_strong": of_runs([6.0, 6.1, 5.9])}
+    off = of_runs([-1.0, -1.1, -0.9])
+    verdict = judged(EACH, more=f"quantifier: {quantifier},", low_correlation=off, **values)
+    assert verdict.word == word
+    assert f"{quantifier} over 3 settings; taken alone 2 hold, 1 fails" in verdict.reason
+
+
+def test_a_sentence_without_a_quantifier_is_of_the_average_and_an_equality_of_all(judged):
+    values = {"low_weak": 2, "low_strong": 3, "low_correlation": -1}
+    assert judged(EACH, **values) == Verdict(
+        "agrees", "by +1.33 (on average over 3 settings; taken alone 2 hold, 1 fails)"
+    )
+    equal = EACH.replace('">"', '"="').replace("right: 0", "right: 1, margin: 1")
+    assert judged(equal, **values).word == "contradicts"  # 1, 2 and -2 away, on average nothing
+
+
+def test_settings_stand_below_their_sentence_and_are_not_counted():
+    claim = {"id": "it", "text": "It is more.", "where": "here", "tests": [
+        {"each": {"c": ["weak", "strong"]}, "left": ["low", "{c}"], "relation": ">", "right": 0}
+    ]}  # fmt: skip
+    found = claims.judge_one(claim, {("low", "weak"): exact(1), ("low", "strong"): exact(3)}, "smoke")
+    assert [(p.part, p.value, p.setting) for p in found.parts] == [
+        ("", 2, False),
+        ("weak", 1, True),
+        ("strong", 3, True),
+    ]
+    assert len(found.tests) == 1 and (found.settings, found.hold) == (2, 2)
 
 
 def test_the_mean_of_several(judged):
@@ -170,8 +194,9 @@ def test_how_far_runs_scatter(judged):
 def test_a_test_with_each_is_one_per_combination(judged):
     test = '{each: {r: [low, high]}, left: ["{r}", strong], relation: ">", right: ["{r}", weak]}'
     values = {"low_strong": 2, "low_weak": 1, "high_strong": 4, "high_weak": 1}
-    assert judged(test, **values) == Verdict("agrees", "low: by +1; high: by +3")
-    assert judged(test, **values | {"high_strong": 0}) == Verdict("contradicts", "high: by -1")
+    told = "by +2 (on average over 2 settings; taken alone 2 hold)"
+    assert judged(test, **values) == Verdict("agrees", told)
+    assert judged(test, **values | {"high_strong": -9}).word == "contradicts"
 
 
 def test_what_no_pair_tells_several_may(judged):
@@ -182,7 +207,7 @@ def test_what_no_pair_tells_several_may(judged):
     single = '{of: spread, left: [low, strong], relation: "<", right: [low, weak]}'
     values = {"low_strong": one, "low_weak": other, "high_strong": one, "high_weak": other}
     assert judged(single, **values).word == "unclear"
-    told = "against weak: 6% of the scatter over runs, where equals have 11% to 89%"
+    told = "6% of the scatter over runs, where equals have 11% to 89%"
     assert judged(pooled, **values) == Verdict("agrees", told)
     del values["high_weak"]
     assert judged(pooled, **values) == Verdict("not run", "high / weak has no number at this scale")
@@ -251,7 +276,8 @@ def test_claims_become_a_table(judged, tmp_path):
     artefact = artefacts.find("mini/table_1", root)
     frame = claims.to_frame(claims.judge_claims(artefact, cells(high_strong=2, low_strong=1), "smoke"))
     texts = ("high-above-low", "The mean is higher where it was set higher.", "section 1", "agrees", "by +1")
-    numbers = ("1", "", ">", "1.0", "0.0", "0.0", "0", "0", "0")
+    numbers = ("on average", "1", "1", "0", "", "0", "0", "")
+    numbers += ("", ">", "1.0", "1.0", "1.0", "0.0", "0.0", "0", "0", "agrees", "False")
     assert frame.to_dict("split")["data"] == [[*texts, *numbers]]
     assert tuple(claims.to_frame([]).columns) == claim_record.COLUMNS
 
@@ -277,8 +303,8 @@ def test_numbers_of_the_same_runs_are_compared_run_by_run():
 def test_a_claim_with_each_becomes_one_per_combination(tmp_path):
     claim = """claims:
   - id: "{where}-{Which}"
-    each: {where: [low, high], Which: [strong, weak]}
-    text: "{where}: {Which} is above 0."
+    over: {where: [low, high], Which: [strong, weak]}
+    text: The mean is above 0.
     where: here
     tests: [{left: ["{where}", "{Which}"], relation: ">", right: 0}]
 """
@@ -288,8 +314,8 @@ def test_a_claim_with_each_becomes_one_per_combination(tmp_path):
     artefact = artefacts.find("mini/table_1", root)
     judged = claims.judge_claims(artefact, cells(low_strong=1, low_weak=-1, high_strong=2), "smoke")
     assert [(c.id, c.text, c.verdict) for c in judged] == [
-        ("low-strong", "low: strong is above 0.", "agrees"),
-        ("low-weak", "low: weak is above 0.", "contradicts"),
-        ("high-strong", "high: strong is above 0.", "agrees"),
-        ("high-weak", "high: weak is above 0.", "not run"),
+        ("low-strong", "low, strong: The mean is above 0.", "agrees"),
+        ("low-weak", "low, weak: The mean is above 0.", "contradicts"),
+        ("high-strong", "high, strong: The mean is above 0.", "agrees"),
+        ("high-weak", "high, weak: The mean is above 0.", "not run"),
     ]

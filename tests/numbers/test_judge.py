@@ -3,16 +3,16 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import verdict
+from support import verdict, within
 
 from harness.base.errors import HarnessError
-from harness.numbers.claim_record import Claim, Part, decided
 from harness.numbers.claims import slope_weights
-from harness.numbers.judge import Context, judge, judge_text, parse
-from harness.numbers.stats import Estimate, as_reported, combined, difference, exact, of_runs
+from harness.numbers.judge import Context, difference, judge, judge_text, parse
+from harness.numbers.stats import Estimate, exact, of_runs
 
 
 def known(value: float, se: float) -> Estimate:
@@ -190,9 +190,9 @@ def test_one_run_is_unclear_unless_it_matches():
     assert judge(of_runs([0.7]), parse("0.70 (0.01)"), Context(n=5)).word == "match"
 
 
-def test_two_runs_may_differ_but_never_agree():
-    context = Context(n=5, spread_kind="sample_sd")
-    assert judge(of_runs([0.70, 0.74]), parse("0.75 (0.01)"), context).word == "unclear"
+def test_two_runs_hardly_ever_agree():
+    context = Context(n=5, spread_kind="sample_sd", others=(0.75, 0.6))
+    assert judge(of_runs([0.70, 0.74]), parse("0.75 (0.01)"), context).word == "not refuted"
     assert judge(of_runs([0.7000, 0.7001]), parse("0.95 (0.01)"), context).word == "differs"
     assert judge(of_runs([0.70, 0.72, 0.74]), parse("0.75 (0.01)"), context).word == "agrees"
 
@@ -202,12 +202,12 @@ def test_one_pair_of_runs_neither_agrees_nor_differs():
     for value in (0.5, 0.75):
         pair = Estimate(value, 2, 0.02, "bootstrap", 0.02, math.inf)
         assert judge(pair, parse("0.755 (0.01)"), Context(3)).word == "unclear"
-        assert judge(replace(pair, n=1), parse("0.755 (0.01)"), Context(3)).word in ("agrees", "differs")
+        assert judge(replace(pair, n=1), parse("0.755 (0.01)"), Context(3)).word in ("not refuted", "agrees", "differs")
 
 
-def test_an_interval_wider_than_half_the_number_is_unclear():
-    half = 1.959964 * 0.1
-    for value, word in ((2.02 * half, "agrees"), (1.98 * half, "unclear")):
+def test_a_difference_of_half_the_number_must_have_been_found():
+    found = (1.959964 + 0.841621) * 0.1
+    for value, word in ((2.02 * found, "agrees"), (1.98 * found, "not refuted")):
         assert judge(known(value + 0.05, 0.1), parse(f"{value:.5f} (0)"), Context()).word == word
 
 
@@ -253,12 +253,12 @@ def test_settings_are_compared_as_texts_or_numbers():
     ],
 )
 def test_claims_of_order(left, relation, right, margin, word):
-    assert verdict(*difference(left, right), relation, margin) == word
+    assert verdict([1, -1], [left, right], relation, margin) == word
 
 
 def trend(points: list[Estimate], direction: str) -> str:
     """As claims.py judges it."""
-    return verdict(*combined(slope_weights(len(points)), points), direction)
+    return verdict(slope_weights(len(points)), points, direction)
 
 
 def test_claims_of_trend():
@@ -271,27 +271,21 @@ def test_claims_of_trend():
     assert trend([exact(1), exact(math.nan), exact(2)], "rising") == "contradicts"
 
 
-def test_a_claim_is_as_good_as_its_worst_part():
-    words = ("agrees", "unclear", "not run", "contradicts")
-    agrees, unclear, not_run, contradicts = (Part(word, ">", 1.0, verdict=word) for word in words)
-    other = Part("other", ">", 1.0, 2.0, verdict="unclear")
-
-    def worst(*parts: Part) -> Claim:
-        return decided({"id": "a", "text": "b", "where": "c"}, parts)
-
-    assert worst(agrees, agrees) == Claim("a", "b", "c", "agrees", "agrees: by +1", (agrees, agrees))
-    assert worst(agrees, unclear).parts == (unclear,)
-    assert worst(agrees, not_run, unclear).reason == "not run has no number at this scale"
-    assert worst(contradicts, not_run, agrees).verdict == "contradicts"
-    told = worst(unclear, other, agrees).reason
-    assert (
-        told == "; ".join(f"{part.sentence()}" for part in (unclear, other)) and "other: +1 ± 2: the" in told
-    )
-
-
-def test_an_interval_wider_than_half_of_what_the_column_spans_tells_nothing():
+def test_a_number_agrees_only_where_the_next_printed_one_would_have_been_found():
+    """Once 0.74 agreed with what another space's 0.70 would have agreed with, too."""
     ours, printed = of_runs([0.70, 0.71, 0.72]), parse("0.72")
-    theirs = as_reported(ours, 0.72, None, "unknown", 3, 0)
-    _, half = difference(ours, theirs)
-    for span, word in ((2.1 * half, "agrees"), (1.9 * half, "unclear"), (0.0, "agrees")):
-        assert judge(ours, printed, Context(3, span=span)).word == word
+    assert judge(ours, printed, Context(3, others=(0.72, 0.9))).word == "agrees"
+    verdict = judge(ours, printed, Context(3, others=(0.72, 0.70)))
+    assert verdict.word == "not refuted"
+    assert verdict.reason.endswith("would have been found four times in five, 0.02 is at issue")
+
+
+def test_what_is_found_four_times_in_five_is_found_four_times_in_five():
+    rng, found = np.random.default_rng(4), 0
+    for _ in range(2000):
+        ours, theirs = (of_runs(rng.normal(0, 1, 6)) for _ in range(2))
+        shift = 1.796  # of two samples of six at 80 %: (2.228 + 0.879) / √3
+        found += abs(difference(ours, replace(theirs, per_run=tuple(v + shift for v in theirs.per_run)))[0]) > (
+            difference(ours, theirs)[1]
+        )
+    assert within(found, 2000, 0.78, 0.82)

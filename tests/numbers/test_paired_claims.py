@@ -14,18 +14,10 @@ from support import verdict, within
 
 from harness.metrics import ranking, resampled
 from harness.metrics.ranking import spearman
-from harness.numbers.claims import of_difference, of_spread
-from harness.numbers.stats import (
-    Estimate,
-    _shares_of_equals,
-    as_reported,
-    combined,
-    difference,
-    exact,
-    of_runs,
-    of_units,
-    share_of_spread,
-)
+from harness.numbers.claim_test import Ask, Spread
+from harness.numbers.contrast import contrast
+from harness.numbers.judge import as_reported, difference
+from harness.numbers.stats import Estimate, exact, of_runs, of_units, shares_of_equals
 
 A = [0.71, 0.74, 0.69, 0.78, 0.73]
 B = [0.65, 0.80, 0.61]
@@ -44,91 +36,109 @@ def of_shared(which: int, runs: tuple[str, ...] = (), architectures: str = "") -
     return replace(of_units(*SHARED[which]), runs=runs, architectures=architectures)
 
 
+def combined(weights: list[float], numbers: list[Estimate]) -> tuple[float, float]:
+    found = contrast(weights, numbers)
+    return found.value, found.half()
+
+
 def test_numbers_of_the_same_architectures_are_differenced_resample_by_resample():
     a, b = of_shared(0, architectures="x"), of_shared(1, architectures="x")
-    se_units = np.std(np.subtract(a.per_draw, b.per_draw), ddof=1)
-    parts = [(a.se_runs, 2), (b.se_runs, 2), (se_units, math.inf)]
-    se = math.sqrt(sum(se**2 for se, _ in parts))
-    df = se**4 / sum(se**4 / df for se, df in parts)
-    assert difference(a, b)[1] == pytest.approx(scipy_stats.t.ppf(0.975, df) * se)
-    assert difference(a, of_shared(1))[1] == difference(of_shared(0), of_shared(1))[1]
+    every = np.std(a.draws.mean(axis=0) - b.draws.mean(axis=0), ddof=1) ** 2
+    inside = sum((e.draws - np.array(e.per_run)[:, None]).var(axis=0, ddof=1).mean() / 3 for e in (a, b))
+    found = contrast([1, -1], [a, b])
+    assert found.of_units == pytest.approx(max(0, every - inside))
+    assert found.se_runs == pytest.approx(math.hypot(a.se_runs, b.se_runs))
+    assert contrast([1, -1], [a, of_shared(1)]).of_units >= found.of_units
 
 
 def test_numbers_of_the_same_runs_are_differenced_run_by_run():
     a, b = of_shared(0, ("r", "s", "t")), of_shared(1, ("r", "s", "t"))
-    se_runs = np.std(np.subtract(a.per_run, b.per_run), ddof=1) / math.sqrt(3)
-    df = (se_runs**2 + a.se_units**2 + b.se_units**2) ** 2 / (se_runs**4 / 2)
-    se = math.hypot(se_runs, a.se_units, b.se_units)
-    assert difference(a, b)[1] == pytest.approx(scipy_stats.t.ppf(0.975, df) * se)
+    found = contrast([1, -1], [a, b])
+    assert found.se_runs == pytest.approx(np.std(np.subtract(a.per_run, b.per_run), ddof=1) / math.sqrt(3))
+    assert found.df_runs == 2
 
 
-def test_methods_with_other_numbers_of_seeds_are_compared_on_the_seeds_of_both():
-    """Once five seeds met three as two samples, and the pairing of the three was lost."""
-    five = replace(of_runs([0.60, 0.72, 0.66, 0.90, 0.20]), runs=("s0", "s1", "s2", "s3", "s4"))
-    three = replace(of_runs([0.63, 0.75, 0.69]), runs=("s0", "s1", "s2"))
-    assert combined([1, -1], [three, five]) == (pytest.approx(0.03), pytest.approx(0, abs=1e-12))
-    assert combined([1, -1], [five, three])[0] == pytest.approx(-0.03)
-    two = replace(of_runs([0.63, 0.75]), runs=("s0", "s1"))  # too few for an interval: two samples
-    assert combined([1, -1], [two, five])[0] == pytest.approx(0.69 - 0.616)
-    others = replace(three, runs=("u", "v", "w"))
-    assert combined([1, -1], [others, five])[0] == pytest.approx(0.69 - 0.616)
-    assert combined([1, -1, 0.5], [three, five, exact(2)])[0] == pytest.approx(1.03)
+def seeded(values: list[float], first: int = 0) -> Estimate:
+    return replace(of_runs(values), runs=tuple(f"s{first + i}" for i in range(len(values))))
 
 
-def test_many_true_parts_rarely_refute_a_claim_and_a_false_one_does():
-    """Twenty parts that are just true: one in forty tells each wrong alone, one in forty all of them."""
-    rng, refuted, alone_refuted, found = np.random.default_rng(25), 0, 0, 0
-    for _ in range(300):
-        parts = [of_runs(values) for values in rng.normal(size=(20, 6))]
-        found += _refuted([replace(parts[0], value=parts[0].value - 4), *parts[1:]], 20)
-        refuted += _refuted(parts, 20)
-        alone_refuted += _refuted(parts, 1)
-    assert within(refuted, 300, 0.005, 0.04)
-    assert alone_refuted > 90 and found > 270
+def test_all_runs_count_where_methods_have_other_numbers_of_seeds():
+    """Once five seeds met three on the three of both, and six further runs that said the opposite were dropped."""
+    five, three = seeded([0.60, 0.72, 0.66, 0.90, 0.20]), seeded([0.63, 0.75, 0.69])
+    found = contrast([1, -1], [three, five])
+    assert 0.03 < found.value < 0.69 - 0.616  # between the paired difference and that of the means
+    assert found.se > 0.01 and 2 < found.df < 5
+    assert contrast([1, -1], [five, three]).value == pytest.approx(-found.value)
+    other = contrast([1, -1], [three, seeded([0.60, 0.72, 0.66, 0.90, 0.90])])
+    assert other.value < found.value  # the runs that only one of them has count
+    apart = contrast([1, -1], [seeded([0.63, 0.75, 0.69], 7), five])
+    assert apart.value == pytest.approx(0.69 - 0.616)
+    assert apart.se == pytest.approx(math.hypot(three.se_runs, five.se_runs))
+    assert contrast([1, -1, 0.5], [three, five, exact(2)]).value == pytest.approx(found.value + 1)
 
 
-def _refuted(parts: list[Estimate], together: int) -> bool:
-    return any(of_difference("", [(1, e)], ">", together).verdict == "contradicts" for e in parts)
+def test_seeds_of_all_are_a_paired_t_test_however_they_are_named():
+    a, b = seeded([0.60, 0.72, 0.66]), seeded([0.63, 0.79, 0.69])
+    turned = replace(b, per_run=b.per_run[::-1], runs=b.runs[::-1])  # the same runs in another order
+    plain, mixed = contrast([1, -1], [a, b]), contrast([1, -1], [a, turned])
+    assert (plain.value, plain.se, plain.df) == pytest.approx((mixed.value, mixed.se, mixed.df))
+    assert plain.df == pytest.approx(2)
+
+
+@pytest.mark.parametrize(("ours", "theirs", "shared"), [(5, 3, 0.0), (5, 3, 0.5), (5, 3, 0.8), (3, 2, 0.5)])
+def test_equal_methods_of_unequal_seeds_are_rarely_told_apart(ours, theirs, shared):
+    rng, hits = np.random.default_rng(26), 0
+    for _ in range(1000):
+        common = rng.normal(size=5) * math.sqrt(shared)
+        a, b = (common[:n] + rng.normal(size=n) * math.sqrt(1 - shared) for n in (ours, theirs))
+        found = contrast([1, -1], [seeded(a.tolist()), seeded(b.tolist())])
+        hits += abs(found.value) > found.half()
+    assert within(hits, 1000, 0, 0.05)
+
+
+def test_equal_whole_numbers_are_no_certainty():
+    """Once 18, 18, 18 layers beyond doubt were more than 17, 17, 17: three against three, one in ten by chance."""
+    for n, sure in ((3, False), (4, True)):
+        found = contrast([1, -1], [of_runs([18.0] * n), of_runs([17.0] * n)], resolution=1.0)
+        assert (abs(found.value) > found.half()) == sure
+    assert contrast([1, -1], [of_runs([18.0] * 3), of_runs([17.0] * 3)]).se == 0  # not rounded: the same again
 
 
 def test_a_number_less_itself_is_nothing_and_has_no_interval():
     a = of_shared(0, ("r", "s", "t"), "x")
-    assert combined([1, -1], [a, a]) == (0, 0)
-    assert combined([1, -1, 5], [a, a, exact(2)]) == (10, 0)
+    assert combined([1, -1], [a, a]) == pytest.approx((0, 0))
+    assert combined([1, -1, 5], [a, a, exact(2)]) == pytest.approx((10, 0))
     assert combined([2], [a])[1] == pytest.approx(2 * a.half_width)
 
 
 def test_a_gap_of_gaps_pairs_what_belongs_together():
     """Two estimators on two super-networks: runs within each, architectures throughout."""
     first, second = ("r", "s", "t"), ("u", "v", "w")
-    cells = [
-        of_shared(0, first, "x"),
-        of_shared(1, first, "x"),
-        of_shared(1, second, "x"),
-        of_shared(0, second, "x"),
-    ]
-    gap, half = combined([1, -1, -1, 1], cells)
+    cells = [of_shared(i, runs, "x") for i, runs in ((0, first), (1, first), (1, second), (0, second))]
+    found = contrast([1, -1, -1, 1], cells)
     over_runs = np.std(np.subtract(cells[0].per_run, cells[1].per_run), ddof=1) / math.sqrt(3)
-    se_units = np.std(2 * np.subtract(cells[0].per_draw, cells[1].per_draw), ddof=1)
-    se = math.hypot(over_runs, over_runs, se_units)
-    df = se**4 / (2 * over_runs**4 / 2)
-    assert (gap, half) == (
-        pytest.approx(2 * (cells[0].value - cells[1].value)),
-        pytest.approx(scipy_stats.t.ppf(0.975, df) * se),
-    )
+    assert found.value == pytest.approx(2 * (cells[0].value - cells[1].value))
+    assert found.se_runs == pytest.approx(math.hypot(over_runs, over_runs)) and found.df_runs == pytest.approx(5)
+    gap = (cells[0].draws - cells[1].draws).mean(axis=0)
+    assert found.of_units <= np.std(2 * gap, ddof=1) ** 2
 
 
 def test_the_papers_number_is_of_other_runs_and_architectures():
     ours = of_shared(0, ("r", "s", "t"), "x")
     theirs = as_reported(ours, 0.7, 0.1, "sample_sd", 3, 200)
-    assert (theirs.runs, theirs.architectures) == ((), "")
+    assert (theirs.runs, theirs.architectures, theirs.per_run, theirs.draws.size) == ((), "", (), 0)
+
+
+def share(pairs: list[tuple[Estimate, Estimate]]) -> tuple[float, float, float]:
+    test = Spread(tuple(pairs), True)
+    return test.share(), *np.quantile(test.equals(), [0.025, 0.975])
 
 
 def test_one_pairs_share_of_spread_is_the_f_test():
     a, b = of_runs(A), of_runs(B)
-    share, low, high = share_of_spread([(a, b)])
+    found, low, high = share([(a, b)])
     f = (a.spread / b.spread) ** 2 * 4 / 2
-    assert share == pytest.approx(f / (1 + f))
+    assert found == pytest.approx(f / (1 + f))
     for bound, level in ((low, 0.025), (high, 0.975)):
         known = scipy_stats.f.ppf(level, len(A) - 1, len(B) - 1) * 4 / 2
         assert bound == pytest.approx(known / (1 + known), abs=0.01)
@@ -136,15 +146,20 @@ def test_one_pairs_share_of_spread_is_the_f_test():
 
 def test_the_range_of_equals_is_the_same_every_time():
     pairs = [(of_runs(A), of_runs(B)), (of_runs(B), of_runs(A))]
-    once = share_of_spread(pairs)
-    _shares_of_equals.cache_clear()
-    assert share_of_spread(pairs) == once
+    once = share(pairs)
+    shares_of_equals.cache_clear()
+    assert share(pairs) == once
 
 
 def test_runs_that_do_not_scatter_at_all_tell_the_most():
     still, moving = of_runs([1.0, 1.0, 1.0]), of_runs([1.0, 2.0, 3.0])
-    assert share_of_spread([(still, moving)])[0] == 0
-    assert share_of_spread([(still, still)])[0] == 0.5
+    assert share([(still, moving)])[0] == 0
+    assert share([(still, still)])[0] == 0.5
+
+
+def spread(values: np.ndarray) -> str:
+    holds, fails = Spread(tuple(tuple(map(of_runs, pair)) for pair in values), True).p("", Ask("spread <"))
+    return "agrees" if holds <= 0.025 else "contradicts" if fails <= 0.025 else "unclear"
 
 
 STATISTICS = {
@@ -198,7 +213,7 @@ def test_equally_good_estimators_are_rarely_told_apart(runs, kind, what, same_ru
     rng, words = np.random.default_rng(21), Counter()
     for _ in range(300):
         pair = estimators(rng, runs, (0.8, 0.8), same_runs, kind, what)
-        words[verdict(*difference(*pair))] += 1
+        words[verdict([1, -1], pair)] += 1
     for word in ("agrees", "contradicts"):
         assert within(words[word], 300, 0, 0.03)
 
@@ -217,8 +232,8 @@ def test_the_better_estimator_is_found_far_more_often(runs, same_runs, kind, pow
     rng, found, without = np.random.default_rng(22), 0, 0
     for _ in range(200):
         a, b = estimators(rng, runs, (0.5, 0.8), same_runs, kind, "spearman")
-        found += verdict(*difference(a, b)) == "agrees"
-        without += verdict(*difference(unpaired(a), unpaired(b))) == "agrees"
+        found += verdict([1, -1], [a, b]) == "agrees"
+        without += verdict([1, -1], [unpaired(a), unpaired(b)]) == "agrees"
     assert found / 200 > power and without / 200 < min(unpaired_power, found / 200)
 
 
@@ -228,9 +243,9 @@ def test_equal_spreads_are_rarely_told_apart(pairs, n):
     rng, words, shared = np.random.default_rng(23), Counter(), Counter()
     for _ in range(400):
         values = rng.normal(size=(pairs, 2, n))
-        words[of_spread("", [tuple(map(of_runs, pair)) for pair in values], "<").verdict] += 1
+        words[spread(values)] += 1
         values += 1.5 * rng.normal(size=(pairs, 1, n))
-        shared[of_spread("", [tuple(map(of_runs, pair)) for pair in values], "<").verdict] += 1
+        shared[spread(values)] += 1
     assert within(400 - words["unclear"], 400, 0.02, 0.06)
     assert 400 - shared["unclear"] < 400 - words["unclear"] + 5
 
@@ -241,5 +256,5 @@ def test_a_smaller_spread_is_found(pairs, ratio, power):
     rng, found = np.random.default_rng(24), 0
     for _ in range(200):
         values = rng.normal(size=(pairs, 2, 3)) * [[1], [ratio]]
-        found += of_spread("", [tuple(map(of_runs, pair)) for pair in values], "<").verdict == "agrees"
+        found += spread(values) == "agrees"
     assert found / 200 > power

@@ -1,6 +1,7 @@
 """Estimates and their differences, against scipy and against closed forms."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,17 +13,9 @@ from harness.metrics import resampled
 from harness.metrics.ranking import spearman
 from harness.metrics.resampled import scatter
 from harness.numbers.claims import slope_weights
-from harness.numbers.stats import (
-    Estimate,
-    as_reported,
-    combined,
-    difference,
-    exact,
-    of_population,
-    of_runs,
-    of_units,
-    quantile,
-)
+from harness.numbers.contrast import contrast
+from harness.numbers.judge import as_reported, difference
+from harness.numbers.stats import Estimate, exact, of_population, of_runs, of_units, quantile, welch_df
 
 A = [0.71, 0.74, 0.69, 0.78, 0.73]
 B = [0.65, 0.80, 0.61]
@@ -54,10 +47,14 @@ def test_an_exact_number_has_an_interval_of_its_own_width_zero():
     assert (exact(5).lo, exact(5).hi, exact(5).exact) == (5.0, 5.0, True)
 
 
-def test_difference_is_welchs():
-    gap, half = difference(of_runs(A), of_runs(B))
-    welch = scipy_stats.ttest_ind(A, B, equal_var=False).confidence_interval(0.95)
-    assert (gap - half, gap + half) == (pytest.approx(welch.low), pytest.approx(welch.high))
+def test_difference_is_welchs_between_his_two_formulas():
+    found = contrast([1, -1], [of_runs(A), of_runs(B)])
+    welch = scipy_stats.ttest_ind(A, B, equal_var=False)
+    assert found.value / found.se == pytest.approx(welch.statistic)
+    a, b = np.var(A, ddof=1) / 5, np.var(B, ddof=1) / 3
+    second = (a + b) ** 2 / (a**2 / 6 + b**2 / 4) - 2
+    assert welch.df < found.df < second
+    assert welch_df([(2.0, 3)] * 4) == pytest.approx(15) and welch_df([(2.0, 3)]) == 3
 
 
 def test_difference_to_an_exact_number_is_the_one_sample_t_test():
@@ -81,9 +78,9 @@ def test_the_interval_moves_and_scales_with_the_values(values, factor, shift):
 
 
 def test_units_and_runs_add_up_as_independent_errors():
-    ours = Estimate(0.5, 3, 0.1, "sample_sd", se_runs=0.03, df=2, se_units=0.04)
+    ours = Estimate(0.5, 3, 0.1, "sample_sd", se_runs=0.03, df=2, se_units=0.04, units=50)
     assert ours.se == pytest.approx(0.05)
-    df = 0.05**4 / (0.03**4 / 2)  # Welch and Satterthwaite; the units' error is taken as known
+    df = 0.05**4 / (0.03**4 / 3 + 0.04**4 / 50) - 1
     assert ours.half_width == pytest.approx(scipy_stats.t.ppf(0.975, df) * 0.05)
 
 
@@ -99,7 +96,7 @@ def test_bootstrap_is_the_same_every_time_and_for_every_run():
     one, other = of_units(spearman, [pair()], draws=50), of_units(spearman, [pair()], draws=50)
     assert one == other
     twice = of_units(spearman, [pair(), pair()], draws=50)  # the same run twice: nothing new about the units
-    assert twice.se_units == pytest.approx(one.se_units)
+    assert twice.se_units == pytest.approx(one.se_units, rel=1e-6)
     assert (twice.n, twice.se_runs, twice.spread_kind) == (2, 0.0, "sample_sd")
 
 
@@ -112,15 +109,34 @@ def test_a_score_that_is_no_number_spoils_only_the_resamples_that_drew_it():
 
 
 def test_several_runs_keep_both_sources_of_error():
-    runs = [pair(seed) for seed in range(3)]
+    (_, truth), noise = pair(), [pair(seed)[0] for seed in (1, 2, 3)]
+    runs = [(2 * truth + score, truth) for score in noise]
     ours = of_units(spearman, runs, draws=50)
     values = [spearman(*run) for run in runs]
     assert ours.value == pytest.approx(np.mean(values))
     assert ours.se_runs == pytest.approx(np.std(values, ddof=1) / math.sqrt(3))
     assert ours.df == 2 and ours.se_units > 0
-    assert of_units(spearman, runs, draws=50, many=resampled.spearman).per_draw == pytest.approx(
-        ours.per_draw
-    )
+    assert of_units(spearman, runs, draws=50, many=resampled.spearman).draws == pytest.approx(ours.draws)
+
+
+def test_the_noise_of_a_run_on_an_architecture_is_counted_once():
+    """Once it was in the spread of runs and again in that of resamples: intervals a third too wide."""
+    rng, truth = np.random.default_rng(5), np.zeros(100)
+    runs = [(rng.normal(size=100), truth) for _ in range(3)]  # nothing but that noise
+    ours = of_units(lambda v, _: float(v.mean()), runs, draws=2000)
+    assert ours.se_units < 0.03 < ours.se_runs < 0.12 or ours.se_runs < 0.03
+    every = [(runs[0][0] + shift, truth) for shift in (0.0, 0.1, 0.2)]  # nothing but runs and architectures
+    both = of_units(lambda v, _: float(v.mean()), every, draws=2000)
+    assert both.se_units == pytest.approx(runs[0][0].std() / 10, rel=0.05)
+
+
+def test_the_interval_of_a_correlation_stays_inside_one():
+    """Once 0.54 of three super-networks had an interval that reached 1.5."""
+    ours = replace(of_runs([0.2, 0.54, 0.9]), bounded=True)
+    assert -1 < ours.lo < 0 < ours.hi < 1
+    z, half = math.atanh(ours.value), ours.half_width / (1 - ours.value**2)
+    assert ours.hi == pytest.approx(math.tanh(z + half))
+    assert replace(of_runs([1.0, 1.0]), bounded=True).hi == 1
 
 
 def test_runs_of_different_length_are_refused():
@@ -218,29 +234,30 @@ def test_quantiles():
     assert quantile(1) == pytest.approx(12.706205, abs=1e-6)
 
 
-def contrast(points: list[Estimate]) -> tuple[float, float]:
-    """The linear trend over an ordered list, as claims.py combines it."""
-    return combined(slope_weights(len(points)), points)
+def slope(points: list[Estimate]) -> tuple[float, float]:
+    """The linear trend over an ordered list."""
+    found = contrast(slope_weights(len(points)), points)
+    return found.value, found.half()
 
 
-def test_contrast_is_the_least_squares_slope():
+def test_a_trend_is_the_least_squares_slope():
     values = [3.0, 2.5, 2.6, 1.0, 0.7]
-    slope, half = contrast([exact(v) for v in values])
-    assert slope == pytest.approx(scipy_stats.linregress(range(5), values).slope) and half == 0
+    value, half = slope([exact(v) for v in values])
+    assert value == pytest.approx(scipy_stats.linregress(range(5), values).slope) and half == 0
 
 
-def test_contrast_carries_the_errors_of_its_points():
+def test_a_trend_carries_the_errors_of_its_points():
     points = [Estimate(v, 9, 1.0, "sample_sd", 0.1, 8) for v in (1.0, 2.0, 3.0)]
-    slope, half = contrast(points)
+    value, half = slope(points)
     se = math.sqrt(0.05**2 + 0.05**2)  # weights −1/2, 0, 1/2
-    assert (slope, half) == (pytest.approx(1.0), pytest.approx(scipy_stats.t.ppf(0.975, 16) * se))
+    assert (value, half) == (pytest.approx(1.0), pytest.approx(scipy_stats.t.ppf(0.975, 17) * se))
 
 
-def test_contrast_does_not_hide_a_point_without_an_interval():
+def test_a_trend_does_not_hide_a_point_without_an_interval():
     one, known = of_runs([1.0]), [Estimate(v, 9, 1.0, "sample_sd", 0.1, 8) for v in (1.0, 3.0)]
-    assert contrast([known[0], one, known[1]])[1] == contrast([known[0], exact(1), known[1]])[1]
-    assert contrast([one, known[0], known[1]])[1] == math.inf
-    assert math.isnan(contrast([exact(0), Estimate(1.0, 1, se_units=math.nan), exact(2), exact(3)])[1])
+    assert slope([known[0], one, known[1]])[1] == slope([known[0], exact(1), known[1]])[1]
+    assert slope([one, known[0], known[1]])[1] == math.inf
+    assert math.isnan(slope([exact(0), Estimate(1.0, 1, se_units=math.nan), exact(2), exact(3)])[1])
 
 
 def test_resamples_without_a_value_have_no_scatter_and_no_warning(recwarn):
