@@ -61,8 +61,9 @@ def _known(found: Outcome, claim: Claim) -> Iterator[str]:
         yield f"hangs on {', '.join(differs)}"
     if found.old:
         yield f"{outcomes.OLD} {found.old}"
-    if needed := needed_of(claim):
-        yield f"{needed} ({duration(found.seconds)} a run)" if found.seconds else needed
+    each = f" ({duration(found.seconds)} each)" if found.seconds else ""
+    if needed := needed_of(claim, each):
+        yield needed
 
 
 def _meets(words: list[str], *texts: str) -> bool:

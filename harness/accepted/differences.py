@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from harness.numbers.claim_record import BETWEEN, OF_PARTS
+from harness.numbers.claim_record import BETWEEN, OF_CLAIM, OF_PARTS
 
 # Another machine's last digits are no change; another number, spread, interval, count or verdict is.
 RELATIVE = 1e-6
@@ -67,14 +67,14 @@ def of_claims(
             found[claim] = f"verdict was {was!r} and is {is_!r}{why}"
         elif changed := [k for k in words if old[claim][k] != new[claim][k]]:
             found[claim] = f"said {old[claim][changed[0]]!r} and says {new[claim][changed[0]]!r}"
-        elif exact and "parts" in old[claim] and (what := next(_parts(old[claim], new[claim]), "")):
-            found[claim] = what  # accepted since there are columns for its parts
+        elif exact and "setting" in old[claim] and (what := next(_parts(old[claim], new[claim]), "")):
+            found[claim] = what  # accepted since a sentence is one claim
     return found
 
 
 def _parts(before: dict[str, str], after: dict[str, str]) -> Iterator[str]:
     """Which field of its parts differs, a number by more than its last digits."""
-    for key, kind in OF_PARTS.items():
+    for key, kind in {**OF_CLAIM, **OF_PARTS}.items():
         old, new = (line[key].split(BETWEEN) for line in (before, after))
         close = kind is float and before[key] and after[key] and len(old) == len(new)
         same = (

@@ -193,7 +193,7 @@ def _where(o: Outcome, claim: Claim) -> str:
 
 
 def _measured(o: Outcome, claim: Claim, several: bool) -> str:
-    return f"{claim.setting if several else 'Measured'}: {claim.reason}.{_it_takes(needed_of(claim))}"
+    return f"{claim.setting if several else 'Measured'}: {claim.reason}.{_it_takes(needed_of(claim, _each(o)))}"
 
 
 def _it_takes(runs: str) -> str:

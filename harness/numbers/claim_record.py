@@ -139,16 +139,19 @@ def _of_settings(claim: Claim) -> str:
     return f"{claim.quantifier} over {claim.settings} settings{alone}"
 
 
-def needed_of(claim: Claim) -> str:
-    """What it would take to know, if mean and spread stayed as they are; empty where a claim is decided."""
-    if claim.verdict != "unclear" or not claim.tests:
+def needed_of(claim: Claim, each: str = "") -> str:
+    """What it would take to know, if mean and spread stayed as they are; empty where a claim is decided.
+
+    `each` tells how long a run takes.
+    """
+    if claim.verdict != "unclear" or not claim.tests or not claim.quantifier:
         return ""
     had_runs = min((part.runs for part in claim.tests if part.runs), default=0)
     had = max((part.architectures for part in claim.tests), default=0)
-    runs = f"{claim.needed_runs:,} runs instead of {had_runs}" if claim.needed_runs else ""
+    runs = f"{claim.needed_runs:,} runs instead of {had_runs}{each}" if claim.needed_runs else ""
     sample = f"{claim.needed_architectures:,} architectures instead of {had}" if claim.needed_architectures else ""
     if not runs and not sample:
-        return "no number of runs decides it: what was measured lies where the claim begins"
+        return "no number of runs tells: what was measured lies where the claim begins or ends"
     return f"about {' and '.join(filter(None, [runs, sample]))}: {claim.would_be}"
 
 

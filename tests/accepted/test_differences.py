@@ -186,13 +186,14 @@ def test_a_measured_time_is_not_held_to_the_interval_that_its_own_run_gave():
     [
         ("value", "0.25; 2.000003", "its value was '0.25; 2.0' and is '0.25; 2.000003'"),
         ("value", "0.25", "its value was '0.25; 2.0' and is '0.25'"),
-        ("half", "", "its half was '0.5; 1.0' and is ''"),
+        ("lo", "", "its lo was '-0.75; 1.0' and is ''"),
+        ("sensitive", "agrees with our margin halved", "its sensitive was '' and is 'agrees with our margin halved'"),
         ("runs", "3; 4", "its runs was '3; 3' and is '3; 4'"),
         ("value", "0.25; 2.000001", None),
     ],
 )
 def test_of_the_same_records_no_number_of_a_claim_moves(field, value, what):
-    parts = tuple(Part("", ">", v, 2 * w, 0.0, 0, 3, 0, "unclear", 2) for v, w in ((0.25, 0.25), (2.0, 0.5)))
+    parts = tuple(Part("", ">", v, v - 1, v + 1, runs=3, word="unclear") for v in (0.25, 2.0))
     line = Claim("one", "It is so.", "here", "unclear", "why", parts).line()
     other = line | {field: value}
     assert differences.of_claims([line], [other], exact=True) == ({"one": what} if what else {})

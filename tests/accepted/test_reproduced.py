@@ -88,7 +88,7 @@ def test_accept_writes_the_page(layout):
 
 
 def test_a_contradiction_is_told_with_what_was_measured(layout):
-    change(layout, ".claims.csv", "high-above-low", verdict="contradicts", value="-0.4", half="0.1")
+    change(layout, ".claims.csv", "high-above-low", verdict="contradicts", reason="by -0.4 ± 0.1")
     assert section(layout.root, "What holds").count("\n") == 0  # the numbers
     told = section(layout.root, "What contradicts")
     assert told.startswith("- The mean is higher")
@@ -182,8 +182,9 @@ def test_one_claim_in_several_settings_is_one_line(layout):
         ".claims.csv",
         "three",
         verdict="unclear",
-        value="0.1",
-        half="0.3",
+        reason="+0.1 ± 0.3",
+        needed_runs="7",
+        would_be="agrees",
     )
     assert "- The mean is higher where it was set higher. *2 of 3: X (a, b).*" in section(
         layout.root, "What holds"
@@ -196,7 +197,7 @@ def test_one_claim_in_several_settings_is_one_line(layout):
         f"| The mean is higher where it was set higher. ({link}) | 2 |  | 1 |  |",
     ]
     told = section(layout.root, "What is unclear")
-    assert "*1 of 3: Y (a).*" in told and re.search(r"\n  - Y, a: \+0\.1 ± 0\.3\. \*\*About \d+ runs", told)
+    assert "*1 of 3: Y (a).*" in told and "\n  - Y, a: +0.1 ± 0.3. **About 7 runs instead of 3" in told
 
 
 def test_two_claims_of_the_same_words_stay_two(layout):
@@ -210,7 +211,7 @@ def test_two_claims_of_the_same_words_stay_two(layout):
     link = "[Table 1](published/smoke/tables/mini/table_1.md)"
     text = "- The mean is higher where it was set higher."
     assert held == [f"{text} (section 1, {link})", f"{text} (section 2, {link})"]
-    change(layout, ".claims.csv", "again", verdict="unclear", value="0.1", half="0.3")
+    change(layout, ".claims.csv", "again", verdict="unclear")
     assert section(layout.root, "Claims that fare otherwise") == ""
 
 
@@ -260,12 +261,12 @@ def test_where_text_code_and_data_differ_is_said_first(layout):
 
 
 def test_what_it_would_take_has_its_hours(layout):
-    change(layout, ".claims.csv", "high-above-low", verdict="unclear", value="0.1", half="0.3")
+    change(layout, ".claims.csv", "high-above-low", verdict="unclear", needed_runs="7", would_be="agrees")
     path = artefact_file(layout.published, "mini/table_1", ".provenance.json")
     noted = json.loads(path.read_text())
     path.write_text(json.dumps(noted | {"runs": [run | {"seconds": 600.0} for run in noted["runs"]]}))
     told = section(layout.root, "What is unclear")
-    assert re.search(r"\*\*About \d+ runs instead of \d+ \(10 min each\)\.\*\*", told)
+    assert "**About 7 runs instead of 3 (10 min each): agrees.**" in told
 
 
 def test_claims_of_ours_are_counted_apart(layout):
