@@ -47,7 +47,9 @@ def two_methods(ours: int, theirs: int, shared: float, ratio: float = 1.0) -> Dr
     return draw
 
 
-def with_one_baseline(methods: list[int], baseline: int, shared: float, which: tuple[float, ...] = ()) -> Draw:
+def with_one_baseline(
+    methods: list[int], baseline: int, shared: float, which: tuple[float, ...] = ()
+) -> Draw:
     """Figure 4's: some methods against one baseline, by seed; `which`: that much of the effect in each."""
 
     def draw(rng: Rng, effect: float) -> list[list[Named]]:
@@ -79,18 +81,25 @@ def apart(settings: int, n: int, differ: float, shared: float = 0.0, which: tupl
 
 def correlations(runs: int, sample: int, own: float, statistic: str = "spearman") -> Draw:
     """Two estimators on the same super-networks and architectures; `own` noise of a run on an architecture."""
-    one, many = {"spearman": (spearman, resampled.spearman), "kendall": (kendall, resampled.kendall)}[statistic]
+    one, many = {"spearman": (spearman, resampled.spearman), "kendall": (kendall, resampled.kendall)}[
+        statistic
+    ]
 
     def draw(rng: Rng, effect: float) -> list[list[Named]]:
         truth, of_architecture = rng.normal(size=sample), 0.7 * rng.normal(size=(2, sample))
         scores = [
-            [(1 + effect * k) * truth + of_architecture[k] + own * rng.normal(size=sample) for _ in range(runs)]
+            [
+                (1 + effect * k) * truth + of_architecture[k] + own * rng.normal(size=sample)
+                for _ in range(runs)
+            ]
             for k in (1, 0)
         ]
         cells = []
         for k, several in enumerate(scores):
             made = of_units(one, [(score, truth) for score in several], draws=200, many=many)
-            named = replace(made, runs=tuple(seeds(runs)) if runs > 1 else (), architectures="same", bounded=True)
+            named = replace(
+                made, runs=tuple(seeds(runs)) if runs > 1 else (), architectures="same", bounded=True
+            )
             cells.append(((str(k), ""), (1, -1)[k], named))
         return [cells]
 
@@ -107,7 +116,9 @@ def whole_numbers(n: int) -> Draw:
     return draw
 
 
-def rate(draw: Draw, quantifier: str, effect: float, repeats: int, ask: Ask | None = None, side: int = 0) -> float:
+def rate(
+    draw: Draw, quantifier: str, effect: float, repeats: int, ask: Ask | None = None, side: int = 0
+) -> float:
     """Of claims, how many get a word: side 1 holds, -1 fails, 0 either."""
     rng, hits = np.random.default_rng(1), 0
     for _ in range(repeats):
@@ -120,7 +131,10 @@ def spreads(pairs: int, n: int, ratio: float, repeats: int) -> float:
     rng, hits = np.random.default_rng(1), 0
     for _ in range(repeats):
         values = rng.normal(size=(pairs, 2, n)) * [[1], [ratio]]
-        hits += min(Spread(tuple(tuple(map(of_runs, pair)) for pair in values), True).p("", Ask("spread <"))) <= SIDE
+        hits += (
+            min(Spread(tuple(tuple(map(of_runs, pair)) for pair in values), True).p("", Ask("spread <")))
+            <= SIDE
+        )
     return hits / repeats
 
 
@@ -144,7 +158,9 @@ def crossed_bootstrap(settings: int, n: int, repeats: int) -> float:
     rng, hits = np.random.default_rng(1), 0
     for _ in range(repeats):
         values = rng.normal(size=(settings, n))
-        again = np.take_along_axis(values[None], rng.integers(n, size=(400, settings, n)), axis=2).mean(axis=(1, 2))
+        again = np.take_along_axis(values[None], rng.integers(n, size=(400, settings, n)), axis=2).mean(
+            axis=(1, 2)
+        )
         low, high = np.quantile(again, [SIDE, 1 - SIDE])
         hits += not low <= 0 <= high
     return hits / repeats
@@ -172,43 +188,98 @@ def rows(repeats: int) -> Iterator[tuple[str, str, float, str]]:
     for ours, theirs, shared in ((3, 3, 0.5), (5, 3, 0.0), (5, 3, 0.5), (5, 3, 0.8), (5, 5, 0.5)):
         design = f"{ours} and {theirs} seeds, {shared:g} of the noise shared"
         yield of("two methods by seed", design, two_methods(ours, theirs, shared))
-    yield of("two methods, other runs", "3 and 3 runs, the second three times as noisy", lambda r, e: _unnamed(two_methods(3, 3, 0, 3)(r, e)))
+    yield of(
+        "two methods, other runs",
+        "3 and 3 runs, the second three times as noisy",
+        lambda r, e: _unnamed(two_methods(3, 3, 0, 3)(r, e)),
+    )
     for settings, n, differ in ((15, 2, 0.4), (5, 2, 0.4), (5, 2, 0.0), (4, 3, 0.4), (3, 3, 0.4)):
         design = f"{settings} settings, {n} runs each" + (", unequal scatter" if differ else "")
         yield of("on average", design, apart(settings, n, differ), effect=1.0)
-    yield of("on average", "6 methods of 3 or 5 seeds, one baseline of 5", with_one_baseline([5, 3, 3, 3, 5, 3], 5, 0.5), effect=1.0)
+    yield of(
+        "on average",
+        "6 methods of 3 or 5 seeds, one baseline of 5",
+        with_one_baseline([5, 3, 3, 3, 5, 3], 5, 0.5),
+        effect=1.0,
+    )
     for settings, n in ((5, 2), (6, 3), (15, 2)):
         most = settings // 2
         edge = (9.0,) * most + (0.0,) * (settings - most)
-        yield _edge("usually", f"{settings} settings of {n} runs, {most} of them hold", apart(settings, n, 0.4, which=edge), settings, n, repeats)
+        yield _edge(
+            "usually",
+            f"{settings} settings of {n} runs, {most} of them hold",
+            apart(settings, n, 0.4, which=edge),
+            settings,
+            n,
+            repeats,
+        )
         edge = (9.0,) * (settings - 1) + (0.0,)
-        yield _edge("in all", f"{settings} settings of {n} runs, all but one hold", apart(settings, n, 0.4, which=edge), settings, n, repeats)
+        yield _edge(
+            "in all",
+            f"{settings} settings of {n} runs, all but one hold",
+            apart(settings, n, 0.4, which=edge),
+            settings,
+            n,
+            repeats,
+        )
         design = f"{settings} settings of {n} runs, none of them anything"
         alarm = rate(apart(settings, n, 0.4), "in all", 0.0, repeats, side=-1)
-        yield "in all, refuted by one", design, alarm, f"{rate(apart(settings, n, 0.4, which=(1.0,) + (0.0,) * (settings - 1)), 'in all', -4.0, repeats, side=-1):.0%} of 4 in one"
+        yield (
+            "in all, refuted by one",
+            design,
+            alarm,
+            f"{rate(apart(settings, n, 0.4, which=(1.0,) + (0.0,) * (settings - 1)), 'in all', -4.0, repeats, side=-1):.0%} of 4 in one",
+        )
     design, draw = "6 methods of 3 seeds, one baseline", with_one_baseline([3] * 6, 3, 0.5)
     yield "in all, refuted by one", design, rate(draw, "in all", 0.0, repeats, side=-1), ""
     for n in (3, 5):
         ask, draw = Ask("=", 2.0), two_methods(n, n, 0.5)
         found = rate(draw, "in all", 0.0, repeats, ask, side=1)
-        yield "equal within a margin of 2", f"{n} seeds, 2 apart", rate(draw, "in all", 2.0, repeats, ask, side=1), f"{found:.0%} of 0"
+        yield (
+            "equal within a margin of 2",
+            f"{n} seeds, 2 apart",
+            rate(draw, "in all", 2.0, repeats, ask, side=1),
+            f"{found:.0%} of 0",
+        )
     for pairs, n in ((1, 3), (5, 3), (15, 2)):
-        yield "spread", f"{pairs} pairs of {n} runs", spreads(pairs, n, 1, repeats), f"{spreads(pairs, n, 3, repeats):.0%} of threefold"
+        yield (
+            "spread",
+            f"{pairs} pairs of {n} runs",
+            spreads(pairs, n, 1, repeats),
+            f"{spreads(pairs, n, 3, repeats):.0%} of threefold",
+        )
     for n in (3, 4, 5):
         draw = whole_numbers(n)
-        yield "whole numbers", f"{n} and {n} runs, 0 or 1", rate(draw, "on average", 0, repeats), f"{rate(draw, 'on average', 2, repeats, side=1):.0%} of 2"
+        yield (
+            "whole numbers",
+            f"{n} and {n} runs, 0 or 1",
+            rate(draw, "on average", 0, repeats),
+            f"{rate(draw, 'on average', 2, repeats, side=1):.0%} of 2",
+        )
     few = max(repeats // 5, 100)
     for runs, sample, own in ((3, 100, 0.2), (3, 100, 1.0), (2, 100, 0.5), (3, 50, 0.5)):
         design = f"{runs} runs, {sample} architectures, noise {own:g}"
         yield "interval of a correlation", design, coverage(runs, sample, own, few), ""
         draw = correlations(runs, sample, own)
-        yield "two correlations", design, rate(draw, "", 0, few), f"{rate(draw, '', 0.6, few, side=1):.0%} of 0.6"
+        yield (
+            "two correlations",
+            design,
+            rate(draw, "", 0, few),
+            f"{rate(draw, '', 0.6, few, side=1):.0%} of 0.6",
+        )
     yield "*not used:* bootstrap of runs", "5 settings of 2 runs", crossed_bootstrap(5, 2, few), ""
     yield "*not used:* bootstrap of runs", "1 setting of 3 runs", crossed_bootstrap(1, 3, few), ""
-    yield "*not used:* sign test of settings", "15 settings of 2 runs, a fifth of the noise common", share_of_signs(15, 2, 0.2, repeats), ""
+    yield (
+        "*not used:* sign test of settings",
+        "15 settings of 2 runs, a fifth of the noise common",
+        share_of_signs(15, 2, 0.2, repeats),
+        "",
+    )
 
 
-def _edge(quantifier: str, design: str, draw: Draw, settings: int, n: int, repeats: int) -> tuple[str, str, float, str]:
+def _edge(
+    quantifier: str, design: str, draw: Draw, settings: int, n: int, repeats: int
+) -> tuple[str, str, float, str]:
     """One setting too few holds, and the others are nothing; then all hold."""
     found = rate(apart(settings, n, 0.4), quantifier, 4.0, repeats, side=1)
     return quantifier, design, rate(draw, quantifier, 1.0, repeats, side=1), f"{found:.0%} of 4"

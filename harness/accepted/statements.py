@@ -24,6 +24,7 @@ from harness.numbers.claim_record import Claim, needed_of
 from harness.numbers.verdict_words import HOLDS, JUDGED, VERDICTS
 from harness.runs.forecast import duration
 from harness.spec import experiments
+from harness.spec.fingerprint import claims_at
 
 OF_CLAIMS = ("holds", "contradicts", "unclear", "not judged")
 SHOWN = 6  # numbers of an artefact that are listed one by one
@@ -165,7 +166,7 @@ def _claims(found: list[Outcome], words: tuple[str, ...]) -> Iterator[str]:
         if made[0].verdict not in HOLDS:
             yield from (f"  - {_measured(o, claim, several)}" for claim in made)
         if made[0].verdict == "contradicts":
-            written = {claim["id"]: claim.get("why", "") for claim in o.artefact.data["claims"]}
+            written = {claim["id"]: claim.get("why", "") for claim in claims_at(o.artefact, o.scale)}
             yield from _reasons(o, [written.get(claim.id, "") for claim in made])
 
 
@@ -193,7 +194,9 @@ def _where(o: Outcome, claim: Claim) -> str:
 
 
 def _measured(o: Outcome, claim: Claim, several: bool) -> str:
-    return f"{claim.setting if several else 'Measured'}: {claim.reason}.{_it_takes(needed_of(claim, _each(o)))}"
+    return (
+        f"{claim.setting if several else 'Measured'}: {claim.reason}.{_it_takes(needed_of(claim, _each(o)))}"
+    )
 
 
 def _it_takes(runs: str) -> str:

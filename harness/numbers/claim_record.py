@@ -49,7 +49,9 @@ class Part:
         if not math.isfinite(self.value):
             return "one side is not a number"
         if self.of_spread:
-            return f"{self.value:.0%} of the scatter over runs, where equals have {self.lo:.0%} to {self.hi:.0%}"
+            return (
+                f"{self.value:.0%} of the scatter over runs, where equals have {self.lo:.0%} to {self.hi:.0%}"
+            )
         if self.relation == "=":
             where = {"agrees": ", inside", "contradicts": ", outside"}.get(self.word, " against")
             return f"difference {self.interval}{where} ±{self.asked:g}"
@@ -117,8 +119,14 @@ class Claim:
 
     def line(self) -> dict[str, str]:
         """As claims.csv has it."""
-        told = {name: _written(getattr(self, name)) for name in OF_CLAIM} if self.parts else dict.fromkeys(OF_CLAIM, "")
-        of_parts = {name: BETWEEN.join(_written(getattr(part, name)) for part in self.parts) for name in OF_PARTS}
+        told = (
+            {name: _written(getattr(self, name)) for name in OF_CLAIM}
+            if self.parts
+            else dict.fromkeys(OF_CLAIM, "")
+        )
+        of_parts = {
+            name: BETWEEN.join(_written(getattr(part, name)) for part in self.parts) for name in OF_PARTS
+        }
         return {name: getattr(self, name) for name in TEXTS} | told | of_parts
 
 
@@ -149,7 +157,9 @@ def needed_of(claim: Claim, each: str = "") -> str:
     had_runs = min((part.runs for part in claim.tests if part.runs), default=0)
     had = max((part.architectures for part in claim.tests), default=0)
     runs = f"{claim.needed_runs:,} runs instead of {had_runs}{each}" if claim.needed_runs else ""
-    sample = f"{claim.needed_architectures:,} architectures instead of {had}" if claim.needed_architectures else ""
+    sample = (
+        f"{claim.needed_architectures:,} architectures instead of {had}" if claim.needed_architectures else ""
+    )
     if not runs and not sample:
         return "no number of runs tells: what was measured lies where the claim begins or ends"
     return f"about {' and '.join(filter(None, [runs, sample]))}: {claim.would_be}"
@@ -166,7 +176,9 @@ def of_line(line: dict[str, str]) -> Claim:
     for values in zip(*(line[name].split(BETWEEN) for name in OF_PARTS), strict=True):
         pairs = zip(OF_PARTS.items(), values, strict=True)
         parts.append(Part(**{name: _read(kind, value) for (name, kind), value in pairs}))
-    return Claim(**told, parts=tuple(parts), **{name: _read(kind, line[name]) for name, kind in OF_CLAIM.items()})
+    return Claim(
+        **told, parts=tuple(parts), **{name: _read(kind, line[name]) for name, kind in OF_CLAIM.items()}
+    )
 
 
 def _of_old(line: dict[str, str]) -> Sequence[Part]:

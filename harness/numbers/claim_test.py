@@ -43,13 +43,14 @@ class Ask:
 
 @dataclass(frozen=True)
 class Order:
-    """A difference or a slope in each of its settings."""
+    """A difference or a slope in each of its settings, or how far it is inside a margin that is itself measured."""
 
     settings: tuple[Contrast, ...]
     average: Contrast
+    inside: tuple["Order", ...] = ()  # what must be above 0 instead: one margin, or both of an equality
 
     @staticmethod
-    def of(settings: Sequence[Sequence[Named]], sign: int) -> "Order":
+    def of(settings: Sequence[Sequence[Named]], sign: float) -> "Order":
         """A number that stands in several settings, as a baseline does, is one number in their average."""
         every = [n for setting in settings for n in setting]
         there = [value for _, _, e in every for value in e.per_run]
@@ -58,13 +59,45 @@ class Order:
         scattering = quantifiers.pooled(alone)
         return Order(tuple(scattering), _summed(every, sign / len(settings), step))
 
+    @staticmethod
+    def within(
+        settings: Sequence[Sequence[Named]],
+        sign: int,
+        effects: Sequence[Sequence[Named]],
+        share: float,
+        both: bool,
+    ) -> "Order":
+        """The same up to this share of an effect in each setting: on one side, or on both."""
+        reach = [[(name, share * weight, e) for name, weight, e in effect] for effect in effects]
+        found = []
+        for turned in (sign, -sign)[: 1 + both]:
+            several = [
+                [*((name, turned * w, e) for name, w, e in setting), *more]
+                for setting, more in zip(settings, reach, strict=True)
+            ]
+            found.append(Order.of(several, 1))
+        return replace(Order.of(settings, sign), inside=tuple(found))
+
     def p(self, quantifier: str, ask: Ask) -> P:
-        if len(self.settings) == 1:
-            return ask.of(self.settings[0])
-        if quantifier not in LEAST:
-            return ask.of(self.average)
-        each = [ask.of(c) for c in self.settings]
-        return quantifiers.in_at_least(LEAST[quantifier](len(each)), each)
+        each = self.each(ask)
+        if len(each) > 1 and quantifier in LEAST:
+            return quantifiers.in_at_least(LEAST[quantifier](len(each)), each)
+        return self._of(ask, [order.average for order in self.inside] or [self.average])
+
+    def each(self, ask: Ask) -> list[P]:
+        """Of every setting alone."""
+        if not self.inside:
+            return [ask.of(c) for c in self.settings]
+        return [
+            self._of(ask, list(ends)) for ends in zip(*(order.settings for order in self.inside), strict=True)
+        ]
+
+    def _of(self, ask: Ask, ends: Sequence[Contrast]) -> P:
+        if not self.inside:
+            return ask.of(ends[0])
+        asks = replace(ask, relation=">", asked=0.0)
+        holds, fails = zip(*(asks.of(end) for end in ends), strict=True)
+        return max(holds), min(fails)
 
     @property
     def limits(self) -> tuple[bool, bool]:

@@ -17,8 +17,8 @@ from harness.numbers.claim_test import P as PValues
 from harness.numbers.quantifiers import DEFAULT, in_at_least
 from harness.numbers.stats import LEVEL, Estimate, exact
 from harness.spec.artefacts import Artefact
-from harness.spec.expand import each, over, points
-from harness.spec.fingerprint import waits
+from harness.spec.expand import each, over, points, sides_of
+from harness.spec.fingerprint import claims_at, waits
 
 Estimates = dict[tuple[str, str], Estimate]
 SIGNIFICANT = (1 - LEVEL) / 2  # on each side
@@ -36,17 +36,24 @@ class Tested:
     ours: bool  # whether what is asked is a margin of ours
     test: Test | None = None
     missing: str = ""
+    quarters: tuple[Order, ...] = ()  # the test with half and with twice of its quarter
     on_z: bool = False  # correlations against a constant, on Fisher's scale
 
-    def p(self, ask: Ask | None = None) -> PValues:
-        return self.test.p(self.quantifier, ask or self.ask) if self.test else (1.0, 1.0)
+    def p(self) -> PValues:
+        return self.test.p(self.quantifier, self.ask) if self.test else (1.0, 1.0)
+
+    def with_margin(self, factor: float) -> "Tested":
+        """As if our margin were half or twice as wide."""
+        if self.quarters:
+            return replace(self, test=self.quarters[factor > 1])
+        return replace(self, ask=replace(self.ask, asked=self.ask.asked * factor)) if self.ours else self
 
 
 def judge_claims(artefact: Artefact, filled: list[Filled], scale: str) -> list[Claim]:
     """Each claim of the artefact's YAML with its verdict."""
     by_seed = artefact.data.get("paired_by_seed", False)
     cells = {(f.row, f.column): _of_its_runs(f, by_seed) for f in filled if f.estimate}
-    return [judge_one(claim, cells, scale) for claim in artefact.data.get("claims", [])]
+    return [judge_one(claim, cells, scale) for claim in claims_at(artefact, scale)]
 
 
 def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
@@ -79,7 +86,9 @@ def judge_one(claim: dict[str, Any], cells: Estimates, scale: str) -> Claim:
         sensitive=_sensitive(tests, word),
     )
     if word == "unclear":
-        made = replace(made, **claim_needs.of(made.tests, lambda runs, units: _word(_larger(tests, runs, units))))
+        made = replace(
+            made, **claim_needs.of(made.tests, lambda runs, units: _word(_larger(tests, runs, units)))
+        )
     return replace(made, reason=reason_of(made))
 
 
@@ -101,8 +110,7 @@ def _sensitive(tests: list[Tested], word: str) -> str:
     """Which other words it would be with margins of ours halved or doubled."""
     told = []
     for factor, how in ((0.5, "halved"), (2.0, "doubled")):
-        asks = [replace(t.ask, asked=t.ask.asked * factor) if t.ours else t.ask for t in tests]
-        other = _word(replace(test, ask=ask) for test, ask in zip(tests, asks, strict=True))
+        other = _word(test.with_margin(factor) for test in tests)
         told += [f"{other} with our margin {how}"] if other != word else []
     return ", ".join(told)
 
@@ -114,9 +122,16 @@ def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates) -> Te
     quantifier = claim.get("quantifier", "in all" if relation == "=" else DEFAULT)
     margin = test.get("margin", 0.0)
     sides = _named_sides(test, words)
-    names = tuple(", ".join(map(str, combination)) for combination in product(*words.values())) if words else ()
+    names = (
+        tuple(", ".join(map(str, combination)) for combination in product(*words.values())) if words else ()
+    )
     made = Tested(sides, names, quantifier, Ask(relation, margin), bool(margin))
-    missing = [" / ".join(map(str, point)) for point in _asked(several) if _key(point) not in cells]
+    missing = [
+        " / ".join(map(str, point))
+        for side in sides_of(several)
+        for point in points(side)
+        if _key(point) not in cells
+    ]
     if missing:
         return replace(made, missing=missing[0])
     if "of" in test:
@@ -129,7 +144,14 @@ def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates) -> Te
         named = [[(_key(one["left"]), 1.0, fisher(e))] for one, e in zip(several, correlations, strict=True)]
         ask = Ask(relation, sign * math.atanh(constant))
         return replace(made, test=Order.of(named, sign), ask=ask, on_z=True)
-    return replace(made, test=Order.of([_named(one, cells) for one in _settings(several)], sign))
+    settings = [_named(one, cells) for one in _settings(several)]
+    if "quarter_of" not in test:
+        return replace(made, test=Order.of(settings, sign))
+    effects, both = [_side(one["quarter_of"], cells) for one in several], relation == "="
+    half, quarter, twice = (Order.within(settings, sign, effects, s, both) for s in (0.125, 0.25, 0.5))
+    reach = sum(w * e.value for effect in effects for _, w, e in effect) / 4 / len(effects)
+    asked = replace(made.ask, asked=reach if both else -reach)
+    return replace(made, test=quarter, ask=asked, quarters=(half, twice))
 
 
 def _settings(several: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -145,7 +167,11 @@ def _named_sides(test: dict[str, Any], words: dict[str, list]) -> str:
     if len(left) != 1 or "trend" in test:
         return ""
     first = " ".join(str(word) for word in left[0] if "{" not in str(word) or not words)
-    second = " ".join(str(word) for word in right[0] if "{" not in str(word) or not words) if len(right) == 1 else ""
+    second = (
+        " ".join(str(word) for word in right[0] if "{" not in str(word) or not words)
+        if len(right) == 1
+        else ""
+    )
     return f"{first} against {second}" if second and second != first else first
 
 
@@ -165,7 +191,11 @@ def _named(test: dict[str, Any], cells: Estimates) -> list[Named]:
     """Whose sum a test is about, each cell with its weight."""
     if "trend" in test:
         line = [_side(side, cells) for side in test["over"]]
-        return [(name, w * own, e) for w, side in zip(slope_weights(len(line)), line, strict=True) for name, own, e in side]
+        return [
+            (name, w * own, e)
+            for w, side in zip(slope_weights(len(line)), line, strict=True)
+            for name, own, e in side
+        ]
     return [*_side(test["left"], cells), *((name, -w, e) for name, w, e in _side(test["right"], cells))]
 
 
@@ -180,8 +210,8 @@ def _parts(tested: Tested, only: bool) -> list[Part]:
     parts = [_part(tested, "" if only else tested.name, whole, tested.p())]
     if several:
         parts += [
-            replace(_part(tested, name, c, tested.ask.of(c)), setting=True)
-            for name, c in zip(tested.names, order.settings, strict=True)
+            replace(_part(tested, name, c, p), setting=True)
+            for name, c, p in zip(tested.names, order.settings, order.each(tested.ask), strict=True)
         ]
     return parts
 
@@ -215,12 +245,6 @@ def slope_weights(n: int) -> list[float]:
     """What n ordered numbers are weighted with to give the slope of their line."""
     weights = np.arange(n) - (n - 1) / 2
     return (weights / (weights @ weights)).tolist()
-
-
-def _asked(several: list[dict[str, Any]]) -> list[list[Any]]:
-    sides = [side for one in several for side in (one.get("left"), one.get("right"))]
-    trend = over(several) if "trend" in several[0] else []
-    return [point for side in [*sides, *trend] for point in points(side)]
 
 
 def _side(side: Any, cells: Estimates) -> list[Named]:

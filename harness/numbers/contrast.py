@@ -58,7 +58,9 @@ class Contrast:
 
     def found(self, level: float = LEVEL) -> float:
         """The smallest difference from what is asked that would be found four times in five."""
-        return 0.0 if self.se == 0 else (quantile(self.df, level) + quantile(self.df, 2 * POWER - 1)) * self.se
+        return (
+            0.0 if self.se == 0 else (quantile(self.df, level) + quantile(self.df, 2 * POWER - 1)) * self.se
+        )
 
     def above(self, asked: float) -> float:
         """The one-sided p value against its being no more than that."""
@@ -87,8 +89,15 @@ def contrast(weights: Sequence[float], estimates: Sequence[Estimate], resolution
     So three against three equal ones leave open what four against four decide, as a permutation test has it.
     """
     terms = list(zip(weights, estimates, strict=True))
-    heavy = [(w, e) for w, e in terms if w]  # the middle of an odd number of points says nothing of their slope
-    value, variances, inside, shares = sum(w * e.value for w, e in terms if not w or len(e.per_run) < 2), [], 0.0, {}
+    heavy = [
+        (w, e) for w, e in terms if w
+    ]  # the middle of an odd number of points says nothing of their slope
+    value, variances, inside, shares = (
+        sum(w * e.value for w, e in terms if not w or len(e.per_run) < 2),
+        [],
+        0.0,
+        {},
+    )
     for i, (w, e) in enumerate(heavy):
         if len(e.per_run) < 2:
             variances.append(((w * e.se_runs) ** 2, e.df))
@@ -143,7 +152,10 @@ def _of_runs(terms: Sequence[Term], resolution: float) -> _Runs:
     if variance <= (1e-12 * (resolution or 1)) ** 2:  # equal ones: rounded, or of a few outcomes
         variance = float(shares @ shares) * (resolution / 2) ** 2
     inside = 0.0
-    if all(e.draws.shape == (n, e.draws.shape[1]) and e.draws.size for (_, e), n in zip(terms, sizes, strict=True)):
+    if all(
+        e.draws.shape == (n, e.draws.shape[1]) and e.draws.size
+        for (_, e), n in zip(terms, sizes, strict=True)
+    ):
         of_draws = rest @ np.concatenate([e.draws for _, e in terms]) - (rest @ values)[:, None]
         with np.errstate(invalid="ignore"):
             inside = float(np.nan_to_num(np.nanmean((of_draws**2).sum(axis=0))))

@@ -28,7 +28,9 @@ class Verdict:
 VERDICTS = (
     Verdict("match", "equal to the paper's number after rounding as printed"),
     Verdict("agrees", "the difference lies inside the interval, and one that matters would have been found"),
-    Verdict("not refuted", "the difference lies inside an interval that would let pass what is at issue, too"),
+    Verdict(
+        "not refuted", "the difference lies inside an interval that would let pass what is at issue, too"
+    ),
     Verdict("differs", "the difference is larger than both spreads explain, in either direction"),
     Verdict("contradicts", "an order, sign or trend that the paper states fails beyond noise"),
     Verdict("unclear", "the interval is wider than the effect: too few seeds or architectures"),

@@ -10,7 +10,7 @@ from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.layout import KINDS
 from harness.base.yamlfile import Lines, line_of, nearest, read_with_lines, validate
-from harness.spec.expand import each, expanded, merged, over, points, replaced
+from harness.spec.expand import each, expanded, merged, points, replaced, sides_of
 from harness.spec.experiments import Absence, RunSpec, paper
 from harness.spec.printed import numbers
 from harness.spec.slips import refuse
@@ -266,8 +266,7 @@ def _check_names(artefact: Artefact, lines: Lines, root: Path) -> None:
         for j, test in enumerate(claim["tests"]):
             at = ("claims", i, "tests", j)
             several = each(test)
-            sides = [side for one in several for side in (one.get("left"), one.get("right"))]
-            for row, column in [p for side in [*sides, *over(several)] for p in points(side)]:
+            for row, column in [p for side in sides_of(several) for p in points(side)]:
                 if str(row) not in rows:
                     raise wrong(at, "row", str(row), rows)
                 if str(column) not in columns:

@@ -197,6 +197,13 @@ def over(several: list[dict[str, Any]]) -> list[Any]:
     return there if is_list else [one["over"] for one in several]
 
 
+def sides_of(several: list[dict[str, Any]]) -> list[Any]:
+    """All that a test is made of."""
+    return [one[key] for one in several for key in ("left", "right", "quarter_of") if key in one] + over(
+        several
+    )
+
+
 def points(side: Any) -> list[list[Any]]:
     """The cells that one side of a claim's test is made of; a number is made of none."""
     if isinstance(side, dict):

@@ -34,9 +34,12 @@ def _chosen(select: dict[str, Any]) -> dict[str, Any]:
 
 def of_claims(artefact: Artefact, scale: str) -> dict[str, str]:
     """By claim that this scale tests: of its tests, as they are judged."""
-    claims = [claim for claim in artefact.data.get("claims", []) if not waits(claim, scale)]
+    claims = [claim for claim in claims_at(artefact, scale) if not waits(claim, scale)]
     by_seed = artefact.data.get("paired_by_seed", False)
-    return {claim["id"]: _hash([by_seed, claim.get("quantifier"), *map(_test, claim["tests"])]) for claim in claims}
+    return {
+        claim["id"]: _hash([by_seed, claim.get("quantifier"), *map(_test, claim["tests"])])
+        for claim in claims
+    }
 
 
 def outdated(artefact: Artefact, noted: dict[str, Any], scale: str, root: Path = ROOT) -> str:
@@ -57,8 +60,24 @@ def _other_keys(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     return [key for key in one.keys() | other.keys() if one.get(key) != other.get(key)]
 
 
+def claims_at(artefact: Artefact, scale: str) -> list[dict[str, Any]]:
+    """Its claims at a scale: one that hangs on how this scale differs from the paper is told as ours besides."""
+    found, differs = [], artefact.differs(scale)
+    for claim in artefact.data.get("claims", []):
+        hangs = " and ".join(deviation for deviation in claim.get("hangs_on", []) if deviation in differs)
+        if not hangs or claim["ours"]:
+            found.append(claim)
+            continue
+        later = f"scale {scale} changes what it is about ({hangs}); its test is told as ours"
+        text = f"(ours) At scale {scale} ({hangs}): {claim['text']}"
+        found += [claim | {"later": later}, claim | {"id": f"{claim['id']}-here", "text": text, "ours": True}]
+    return found
+
+
 def waits(claim: dict[str, Any], scale: str) -> str:
-    """Why another scale judges a claim; empty where this one does."""
+    """Why a claim is not judged at this scale; empty where it is."""
+    if "later" in claim:
+        return claim["later"]
     if scale_rank(scale) < scale_rank(claim.get("from", "smoke")):
         return f"judged from scale {claim['from']} on"
     return f"judged at scale {claim['at']} only" if claim.get("at", scale) != scale else ""

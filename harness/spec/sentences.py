@@ -7,7 +7,7 @@ from typing import Any
 
 FORM = (
     "write 'row | column > row | column', with =, < or > and a number or another cell on the right; behind it"
-    " 'by 0.1', or '± 0.1' after ="
+    " 'by 0.1' or 'less a quarter of row | column', after = '± 0.1' or '± a quarter of row | column'"
 )
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 Names = dict[str, list[str]]
@@ -54,7 +54,8 @@ def read(test: str, names: Names, words: dict[str, Any]) -> dict[str, Any] | Non
         return {"trend": trend[1], "over": line} if line and not isinstance(line, int | float) else None
     readings = list(_readings(test.strip()))
     for one in readings:  # a name may hold a sign: the reading whose names there are is meant
-        sides = [next(iter(s.values())) if isinstance(s, dict) else [s] for s in (one["left"], one["right"])]
+        written = (one["left"], one["right"], one.get("quarter_of"))
+        sides = [next(iter(s.values())) if isinstance(s, dict) else [s] for s in written]
         if all(_known(point, names, words) for side in sides for point in side if isinstance(point, list)):
             return one
     return readings[0] if readings else None
@@ -74,6 +75,9 @@ def _readings(test: str) -> Iterator[dict[str, Any]]:
         if None not in sides and not isinstance(sides[0], int | float) and not any(spread):
             margin = {"margin": float(behind[2])} if behind else {}
             yield {"left": sides[0], "relation": relation, "right": sides[1], **margin}
+        quarter = re.fullmatch(rf"(.+?) {'± a' if relation == '=' else 'less a'} quarter of (.+)", right)
+        if quarter and None not in (sides := [_side(left), _side(quarter[1]), _side(quarter[2])]):
+            yield {"left": sides[0], "relation": relation, "right": sides[1], "quarter_of": sides[2]}
 
 
 def _side(text: str) -> Any:

@@ -187,7 +187,11 @@ def test_a_measured_time_is_not_held_to_the_interval_that_its_own_run_gave():
         ("value", "0.25; 2.000003", "its value was '0.25; 2.0' and is '0.25; 2.000003'"),
         ("value", "0.25", "its value was '0.25; 2.0' and is '0.25'"),
         ("lo", "", "its lo was '-0.75; 1.0' and is ''"),
-        ("sensitive", "agrees with our margin halved", "its sensitive was '' and is 'agrees with our margin halved'"),
+        (
+            "sensitive",
+            "agrees with our margin halved",
+            "its sensitive was '' and is 'agrees with our margin halved'",
+        ),
         ("runs", "3; 4", "its runs was '3; 3' and is '3; 4'"),
         ("value", "0.25; 2.000001", None),
     ],

@@ -31,18 +31,18 @@ def test_what_is_accepted_first_has_no_history(layout):
 
 def test_a_turned_test_turns_the_verdict_and_both_are_told(layout):
     accepted_again(layout)
-    (change,) = accepted_again(layout, 'strong > low', 'strong < low', "the paper says it falls")
+    (change,) = accepted_again(layout, "strong > low", "strong < low", "the paper says it falls")
     assert (change.before, change.after) == ("agrees", "contradicts")
     assert change.changed == "test" and change.reason == "the paper says it falls"
     assert compare(layout, layout.root) == []  # the file is one of those that were accepted
     told = list(claims_found.lines(change.claim, layout.root))
     assert told[0].startswith("contradicts") and "agrees → contradicts (other test)" in told[1]
-    assert len(accepted_again(layout, 'strong < low', 'strong > low')) == 2
+    assert len(accepted_again(layout, "strong < low", "strong > low")) == 2
 
 
 def test_a_margin_that_changes_no_verdict_is_told_too(layout):
     accepted_again(layout)
-    (change,) = accepted_again(layout, 'low | strong]', 'low | strong by 0.001]')
+    (change,) = accepted_again(layout, "low | strong]", "low | strong by 0.001]")
     assert change.before == change.after == "agrees" and "still agrees (other test)" in change.sentence
 
 
@@ -53,7 +53,7 @@ def test_other_words_leave_no_line(layout):
 
 def test_a_line_cut_short_is_told(layout):
     accepted_again(layout)
-    accepted_again(layout, 'strong > low', 'strong < low')
+    accepted_again(layout, "strong > low", "strong < low")
     path = history.path_of(layout)
     path.write_text(path.read_text()[:-30].rsplit(",", 1)[0] + "\n")
     with pytest.raises(HarnessError, match=r"history.csv is not as it was written \(line 2"):

@@ -202,7 +202,11 @@ def test_one_pair_of_runs_neither_agrees_nor_differs():
     for value in (0.5, 0.75):
         pair = Estimate(value, 2, 0.02, "bootstrap", 0.02, math.inf)
         assert judge(pair, parse("0.755 (0.01)"), Context(3)).word == "unclear"
-        assert judge(replace(pair, n=1), parse("0.755 (0.01)"), Context(3)).word in ("not refuted", "agrees", "differs")
+        assert judge(replace(pair, n=1), parse("0.755 (0.01)"), Context(3)).word in (
+            "not refuted",
+            "agrees",
+            "differs",
+        )
 
 
 def test_a_difference_of_half_the_number_must_have_been_found():
@@ -285,7 +289,8 @@ def test_what_is_found_four_times_in_five_is_found_four_times_in_five():
     for _ in range(2000):
         ours, theirs = (of_runs(rng.normal(0, 1, 6)) for _ in range(2))
         shift = 1.796  # of two samples of six at 80 %: (2.228 + 0.879) / √3
-        found += abs(difference(ours, replace(theirs, per_run=tuple(v + shift for v in theirs.per_run)))[0]) > (
-            difference(ours, theirs)[1]
+        found += (
+            abs(difference(ours, replace(theirs, per_run=tuple(v + shift for v in theirs.per_run)))[0])
+            > (difference(ours, theirs)[1])
         )
     assert within(found, 2000, 0.78, 0.82)

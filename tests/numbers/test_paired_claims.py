@@ -101,7 +101,9 @@ def test_equal_whole_numbers_are_no_certainty():
     for n, sure in ((3, False), (4, True)):
         found = contrast([1, -1], [of_runs([18.0] * n), of_runs([17.0] * n)], resolution=1.0)
         assert (abs(found.value) > found.half()) == sure
-    assert contrast([1, -1], [of_runs([18.0] * 3), of_runs([17.0] * 3)]).se == 0  # not rounded: the same again
+    assert (
+        contrast([1, -1], [of_runs([18.0] * 3), of_runs([17.0] * 3)]).se == 0
+    )  # not rounded: the same again
 
 
 def test_a_number_less_itself_is_nothing_and_has_no_interval():
@@ -118,7 +120,9 @@ def test_a_gap_of_gaps_pairs_what_belongs_together():
     found = contrast([1, -1, -1, 1], cells)
     over_runs = np.std(np.subtract(cells[0].per_run, cells[1].per_run), ddof=1) / math.sqrt(3)
     assert found.value == pytest.approx(2 * (cells[0].value - cells[1].value))
-    assert found.se_runs == pytest.approx(math.hypot(over_runs, over_runs)) and found.df_runs == pytest.approx(5)
+    assert found.se_runs == pytest.approx(
+        math.hypot(over_runs, over_runs)
+    ) and found.df_runs == pytest.approx(5)
     gap = (cells[0].draws - cells[1].draws).mean(axis=0)
     assert found.of_units <= np.std(2 * gap, ddof=1) ** 2
 
