@@ -17,9 +17,7 @@ import numpy as np
 
 from harness.metrics import resampled
 from harness.metrics.ranking import kendall, spearman
-from harness.numbers import quantifiers
 from harness.numbers.claim_test import Ask, Named, Order, Spread
-from harness.numbers.contrast import contrast
 from harness.numbers.stats import Estimate, of_runs, of_units
 
 SIDE = 0.025

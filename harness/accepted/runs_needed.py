@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from harness.numbers.cells import printed_by_column, context_of
+from harness.numbers.cells import context_of, printed_by_column
 from harness.numbers.judge import judge, parse
 from harness.numbers.stats import MIN_RUNS, Estimate
 from harness.spec.artefacts import Artefact

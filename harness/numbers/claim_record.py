@@ -133,10 +133,29 @@ class Claim:
 def reason_of(claim: Claim) -> str:
     """What a verdict rests on: what decides of its tests, and how its settings fare."""
     deciding = [part for part in claim.tests if part.word == claim.verdict] or claim.tests
-    told = BETWEEN.join(dict.fromkeys(part.sentence for part in deciding))
+    told = BETWEEN.join(dict.fromkeys(_telling(claim, part).sentence for part in deciding))
     if claim.settings > 1 and claim.verdict != "not run":
         told += f" ({_of_settings(claim)})"
     return told + (f"; {claim.sensitive}" if claim.sensitive else "")
+
+
+def _telling(claim: Claim, test: Part) -> Part:
+    """Of a test of all its settings the one that speaks most against it, of one of some the one that speaks for it."""
+    mine = []
+    for part in claim.parts[claim.parts.index(test) + 1 :]:
+        if not part.setting:
+            break
+        mine.append(part)
+    if claim.quantifier in ("in all", "consistently") and mine:
+        return min(mine, key=_favours)
+    return max(mine, key=_favours) if claim.quantifier == "in some" and mine else test
+
+
+def _favours(part: Part) -> float:
+    """By how many half intervals it is on the claim's side."""
+    above = part.asked - abs(part.value) if part.relation == "=" else part.value - part.asked
+    half = (part.hi - part.lo) / 2
+    return above / half if half > 0 else math.copysign(math.inf, above)
 
 
 def _of_settings(claim: Claim) -> str:

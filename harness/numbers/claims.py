@@ -72,8 +72,9 @@ def judge_one(claim: dict[str, Any], cells: Estimates, scale: str) -> Claim:
     if later := waits(claim, scale):
         return Claim(**told, verdict="not comparable", reason=later)
     tests = [_tested(claim, test, cells) for test in claim["tests"]]
-    word, named = _word(tests), [part for test in tests for part in _parts(test, len(tests) == 1)]
-    alone = [part.word for part in named if part.setting] or [part.word for part in named]
+    word, of_tests = _word(tests), [_parts(test, len(tests) == 1) for test in tests]
+    alone = [part.word for parts in of_tests for part in parts[1:] or parts]
+    named = [part for parts in of_tests for part in parts]
     made = Claim(
         **told,
         verdict=word,
@@ -147,9 +148,9 @@ def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates) -> Te
     settings = [_named(one, cells) for one in _settings(several)]
     if "quarter_of" not in test:
         return replace(made, test=Order.of(settings, sign))
-    effects, both = [_side(one["quarter_of"], cells) for one in several], relation == "="
+    effects, both = [_size(_side(one["quarter_of"], cells)) for one in several], relation == "="
     half, quarter, twice = (Order.within(settings, sign, effects, s, both) for s in (0.125, 0.25, 0.5))
-    reach = sum(w * e.value for effect in effects for _, w, e in effect) / 4 / len(effects)
+    reach = sum(abs(_value(effect)) for effect in effects) / 4 / len(effects)
     asked = replace(made.ask, asked=reach if both else -reach)
     return replace(made, test=quarter, ask=asked, quarters=(half, twice))
 
@@ -255,6 +256,16 @@ def _side(side: Any, cells: Estimates) -> list[Named]:
     mean = isinstance(side, dict) and "mean" in side
     weights = [1 / len(there)] * len(there) if mean else [1, -1][: len(there)]
     return [(_key(point), weight, cells[_key(point)]) for weight, point in zip(weights, there, strict=True)]
+
+
+def _value(effect: list[Named]) -> float:
+    return sum(w * e.value for _, w, e in effect)
+
+
+def _size(effect: list[Named]) -> list[Named]:
+    """An effect whichever way it goes."""
+    turned = -1 if _value(effect) < 0 else 1
+    return [(name, turned * w, e) for name, w, e in effect]
 
 
 def _key(point: list[Any]) -> tuple[str, str]:

@@ -1,8 +1,6 @@
 """How many runs an unclear verdict would take, if mean and spread stayed as they are."""
 
-import math
 import re
-from dataclasses import replace
 
 import pytest
 import tiny

@@ -16,7 +16,7 @@ from harness.metrics import ranking, resampled
 from harness.metrics.ranking import spearman
 from harness.numbers.claim_test import Ask, Spread
 from harness.numbers.contrast import contrast
-from harness.numbers.judge import as_reported, difference
+from harness.numbers.judge import as_reported
 from harness.numbers.stats import Estimate, exact, of_runs, of_units, shares_of_equals
 
 A = [0.71, 0.74, 0.69, 0.78, 0.73]
