@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from scipy.stats import binomtest
 
+from harness.numbers.cells import Filled
 from harness.numbers.claim_test import Ask
 from harness.numbers.contrast import contrast
-from harness.numbers.stats import Estimate
+from harness.numbers.judge import Verdict
+from harness.numbers.stats import Estimate, exact
 
 
 def real_data(relative: str) -> Path:
@@ -28,6 +30,15 @@ def verdict(
     sign = -1 if relation in ("<", "falling") else 1
     holds, fails = Ask(relation, asked).of(contrast([sign * w for w in weights], numbers))
     return "agrees" if holds <= 0.025 else "contradicts" if fails <= 0.025 else "unclear"
+
+
+def cells(**values: float | Estimate | None) -> list[Filled]:
+    """`low_strong=3` fills the cell low / strong."""
+    filled = []
+    for name, value in values.items():
+        estimate = exact(value) if isinstance(value, int | float) else value
+        filled.append(Filled(*name.split("_"), estimate, "", None, Verdict(""), ()))
+    return filled
 
 
 def within(hits: int, repeats: int, low: float, high: float) -> bool:

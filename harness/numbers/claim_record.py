@@ -12,7 +12,7 @@ TEXTS = ("id", "text", "where", "verdict", "reason")
 
 @dataclass(frozen=True)
 class Part:
-    """A comparison that a claim makes, or one of its settings. Its value is signed so that the claim wants it positive."""
+    """A comparison that a claim makes, or one of its settings; the claim wants its value to be positive."""
 
     part: str  # its words, or what has no number
     relation: str = ""  # >, <, =, rising, falling, spread < or spread >
@@ -140,7 +140,7 @@ def reason_of(claim: Claim) -> str:
 
 
 def _telling(claim: Claim, test: Part) -> Part:
-    """Of a test of all its settings the one that speaks most against it, of one of some the one that speaks for it."""
+    """Of a test of all its settings the one most against it, of a test of some the one most for it."""
     mine = []
     for part in claim.parts[claim.parts.index(test) + 1 :]:
         if not part.setting:

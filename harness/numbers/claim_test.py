@@ -43,7 +43,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Order:
-    """A difference or a slope in each of its settings, or how far it is inside a margin that is itself measured."""
+    """A difference or a slope in each setting, or how far it is inside a margin that is itself measured."""
 
     settings: tuple[Contrast, ...]
     average: Contrast

@@ -1,10 +1,10 @@
 """A weighted sum of numbers, and how uncertain it is: what shares runs, seeds or architectures is known to.
 
-Runs are compared within the seeds that they share and all of them count: least squares with a seed's share in
-the noise, and a variance that is robust against that share being another one (clustered by seed, unbiased
+Runs are compared within the seeds that they share and all of them count: least squares with a seed's share
+in the noise, and a variance that is robust against that share being another one (clustered by seed, unbiased
 for few: CR2 of Bell and McCaffrey, 2002). Where all have the same seeds it is the paired t test, where they
-have none in common Welch's. The noise of a single run on a single architecture is in the scatter of runs and in that
-of resamples: it is counted once.
+have none in common Welch's. The noise of a single run on a single architecture is in the scatter of runs and
+in that of resamples: it is counted once.
 """
 
 import math
@@ -166,7 +166,7 @@ def _of_runs(terms: Sequence[Term], resolution: float) -> _Runs:
 def _with_seed_effects(
     terms: Sequence[Term], names: list[list[str]], values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """How much each run counts; what each seed leaves over of the values; degrees of freedom of its squares."""
+    """How much each run counts; what each seed leaves over of the values; their degrees of freedom."""
     cell = np.repeat(np.arange(len(terms)), [len(each) for each in names])
     seeds = {name: k for k, name in enumerate(dict.fromkeys(name for each in names for name in each))}
     seed = np.array([seeds[name] for each in names for name in each])

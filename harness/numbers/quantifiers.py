@@ -30,20 +30,20 @@ def in_at_least(least: int, settings: Sequence[P]) -> P:
 
 
 def at_least(least: int, each: Sequence[float]) -> float:
-    """The p value against fewer than so many being true: the partial conjunction of Benjamini and Heller (2008).
+    """The p value against fewer being true: the partial conjunction of Benjamini and Heller (2008).
 
-    But for the `least - 1` smallest, Simes' test of the others: where all must be true it is the largest of all
-    (intersection-union), where one must be it is sharper than Bonferroni's and Holm's, which reject the same.
+    But for the `least - 1` smallest, Simes' test of the others: where all must be true it is the largest of
+    all (intersection-union), where one must be it is sharper than Bonferroni's and Holm's.
     """
     rest = sorted(each)[least - 1 :]
     return min(1.0, min(p * len(rest) / (i + 1) for i, p in enumerate(rest)))
 
 
 def pooled(settings: Sequence[Contrast]) -> list[Contrast]:
-    """Each with the scatter of runs that all settings have on average, or with its own where that is larger.
+    """Each with the scatter that runs have on average over settings, or with its own where that is larger.
 
-    Two or three runs tell little of how they scatter, several settings of other runs more. That none is taken for
-    quieter than all are on average keeps false alarms at their level where settings differ (docs/verdicts.md).
+    Two or three runs tell little of how they scatter, several settings of other runs more. That none is taken
+    for quieter than all are on average keeps false alarms at their level where settings differ.
     """
     known = [c for c in settings if c.per_run > 0 and math.isfinite(c.per_run)]
     df = sum(max(c.df_runs for c in group) for group in _apart(known))

@@ -1,9 +1,9 @@
 """Estimates with intervals, and the differences between them. One policy for every number of the project.
 
 Two sources of noise are kept apart. *Runs* (seeds, repeats): Student's t on their spread. *Units* (the
-architectures that happened to be sampled): bootstrap, the same resample for every run, less what a single run's
-noise on single architectures adds to it, for that is in the spread of runs already. docs/verdicts.md tells the
-rules and what they were found to do; contrast.py compares.
+architectures that happened to be sampled): bootstrap, the same resample for every run, less what a single
+run's noise on single architectures adds to it, for that is in the spread of runs already. docs/verdicts.md
+tells the rules and what they were found to do; contrast.py compares.
 """
 
 import math
@@ -180,8 +180,8 @@ def quantile(df: float, level: float = LEVEL) -> float:
 def welch_df(parts: Iterable[tuple[float, float]]) -> float:
     """Degrees of freedom of a sum of independent variances, each with its own.
 
-    Half way between Welch's first formula (df for df + 1, and nothing less), which of many variances of two or
-    three runs each makes far too few, and his second of 1947 (df + 2, less 2), which makes too many of two.
+    Half way between Welch's first formula (df for df + 1, and nothing less), which of many variances of
+    two or three runs each makes far too few, and his second of 1947 (df + 2, less 2), which makes too many.
     """
     parts = [(v, df) for v, df in parts if v > 0 or math.isnan(v)]
     if any(math.isinf(v) for v, _ in parts):

@@ -61,7 +61,7 @@ def _other_keys(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
 
 
 def claims_at(artefact: Artefact, scale: str) -> list[dict[str, Any]]:
-    """Its claims at a scale: one that hangs on how this scale differs from the paper is told as ours besides."""
+    """Its claims at a scale: one that hangs on how the scale differs from the paper is told as ours, too."""
     found, differs = [], artefact.differs(scale)
     for claim in artefact.data.get("claims", []):
         hangs = " and ".join(deviation for deviation in claim.get("hangs_on", []) if deviation in differs)

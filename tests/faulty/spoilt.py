@@ -208,7 +208,7 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
         ["claim b-beats-a: said 'Setting b is better.' and says 'Setting b is worse.'"],
     ),
     "claim turned around": (
-        respec("| a > plain | a", "| a < plain | a"),
+        respec(" > plain | a", " < plain | a"),
         ["claim fancy-wins: verdict was 'agrees' and is 'contradicts' (by -12.6", "claim b-beats-a"],
     ),
     "new cell": (

@@ -2,40 +2,16 @@
 
 import pytest
 import tiny
+from support import cells
 
 from harness.base.errors import HarnessError
 from harness.numbers import claim_record, claims
 from harness.numbers.cells import Filled
 from harness.numbers.judge import Verdict
-from harness.numbers.stats import Estimate, exact, of_runs
+from harness.numbers.stats import of_runs
 from harness.spec import artefacts
 
 HEAD, _, CLAIMS = tiny.TABLE.partition("claims:")
-
-
-def cells(**values: float | Estimate | None) -> list[Filled]:
-    """`low_strong=3` fills the cell low / strong."""
-    filled = []
-    for name, value in values.items():
-        estimate = exact(value) if isinstance(value, int | float) else value
-        filled.append(Filled(*name.split("_"), estimate, "", None, Verdict(""), ()))
-    return filled
-
-
-@pytest.fixture
-def judged(tmp_path):
-    """The verdicts of the claims whose tests are given as YAML."""
-
-    def judge(tests: str, scale: str = "smoke", more: str = "", **values) -> Verdict:
-        claim = f"claims:\n  - {{id: it, text: It holds., where: here, {more} tests: [{tests}]}}\n"
-        artefact = artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=HEAD + claim))
-        (found,) = claims.judge_claims(artefact, cells(**values), scale)
-        assert (found.id, found.text, found.where) == ("it", "It holds.", "here")
-        assert repr(claim_record.of_line(found.line())) == repr(found)  # as it is read back
-        return Verdict(found.verdict, found.reason)
-
-    yield judge
-    tiny.forget()
 
 
 def test_order_between_two_cells(judged):
@@ -78,50 +54,6 @@ def test_of_many_tests_one_that_is_off_by_chance_does_not_refute_the_claim(judge
     assert verdict.word == "unclear" and "4 settings; taken alone 3 hold, 1 fails" in verdict.reason
     far = of_runs([-1.0, -0.9, -0.95, -0.98, -0.92])
     assert judged(", ".join([test, *sure]), low_weak=far, **values).word == "contradicts"
-
-
-EACH = '{each: {c: [weak, strong, correlation]}, left: [low, "{c}"], relation: ">", right: 0}'
-
-
-@pytest.mark.parametrize(
-    ("quantifier", "word"),
-    [
-        ("on average", "agrees"),
-        ("usually", "agrees"),
-        ("in all", "contradicts"),
-        ("consistently", "contradicts"),
-        ("in some", "agrees"),
-    ],
-)
-def test_a_sentence_is_judged_once_by_what_it_says_of_its_settings(judged, quantifier, word):
-    """Once one sentence on forty settings was forty claims, of which a few held."""
-    values = {"low_weak": of_runs([5.0, 5.1, 4.9]), "low_strong": of_runs([6.0, 6.1, 5.9])}
-    off = of_runs([-1.0, -1.1, -0.9])
-    verdict = judged(EACH, more=f"quantifier: {quantifier},", low_correlation=off, **values)
-    assert verdict.word == word
-    assert f"{quantifier} over 3 settings; taken alone 2 hold, 1 fails" in verdict.reason
-
-
-def test_a_sentence_without_a_quantifier_is_of_the_average_and_an_equality_of_all(judged):
-    values = {"low_weak": 2, "low_strong": 3, "low_correlation": -1}
-    assert judged(EACH, **values) == Verdict(
-        "agrees", "by +1.33 (on average over 3 settings; taken alone 2 hold, 1 fails)"
-    )
-    equal = EACH.replace('">"', '"="').replace("right: 0", "right: 1, margin: 1")
-    assert judged(equal, **values).word == "contradicts"  # 1, 2 and -2 away, on average nothing
-
-
-def test_settings_stand_below_their_sentence_and_are_not_counted():
-    claim = {"id": "it", "text": "It is more.", "where": "here", "tests": [
-        {"each": {"c": ["weak", "strong"]}, "left": ["low", "{c}"], "relation": ">", "right": 0}
-    ]}  # fmt: skip
-    found = claims.judge_one(claim, {("low", "weak"): exact(1), ("low", "strong"): exact(3)}, "smoke")
-    assert [(p.part, p.value, p.setting) for p in found.parts] == [
-        ("", 2, False),
-        ("weak", 1, True),
-        ("strong", 3, True),
-    ]
-    assert len(found.tests) == 1 and (found.settings, found.hold) == (2, 2)
 
 
 def test_the_mean_of_several(judged):
@@ -300,13 +232,14 @@ def test_numbers_of_the_same_runs_are_compared_run_by_run():
     assert verdict(tuple(run.replace("/m/", "/n/") for run in runs)) == "unclear"
 
 
-def test_a_claim_with_each_becomes_one_per_combination(tmp_path):
+def test_a_claim_over_words_of_its_id_becomes_one_per_combination(tmp_path):
     claim = """claims:
   - id: "{where}-{Which}"
     over: {where: [low, high], Which: [strong, weak]}
-    text: The mean is above 0.
+    settings: "{where}"
+    text: "{Which} is above 0."
     where: here
-    tests: [{left: ["{where}", "{Which}"], relation: ">", right: 0}]
+    tests: ["{where} | {Which} > 0"]
 """
     with pytest.raises(HarnessError, match=r"line \d+: claims.0.id"):  # an id is in small letters
         artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=HEAD + claim))
@@ -314,8 +247,8 @@ def test_a_claim_with_each_becomes_one_per_combination(tmp_path):
     artefact = artefacts.find("mini/table_1", root)
     judged = claims.judge_claims(artefact, cells(low_strong=1, low_weak=-1, high_strong=2), "smoke")
     assert [(c.id, c.text, c.verdict) for c in judged] == [
-        ("low-strong", "low, strong: The mean is above 0.", "agrees"),
-        ("low-weak", "low, weak: The mean is above 0.", "contradicts"),
-        ("high-strong", "high, strong: The mean is above 0.", "agrees"),
-        ("high-weak", "high, weak: The mean is above 0.", "not run"),
+        ("low-strong", "low: strong is above 0.", "agrees"),
+        ("low-weak", "low: weak is above 0.", "contradicts"),
+        ("high-strong", "high: strong is above 0.", "agrees"),
+        ("high-weak", "high: weak is above 0.", "not run"),
     ]

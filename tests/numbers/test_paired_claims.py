@@ -63,7 +63,7 @@ def seeded(values: list[float], first: int = 0) -> Estimate:
 
 
 def test_all_runs_count_where_methods_have_other_numbers_of_seeds():
-    """Once five seeds met three on the three of both, and six further runs that said the opposite were dropped."""
+    """Once five seeds met three on the three of both: six runs that said the opposite were dropped."""
     five, three = seeded([0.60, 0.72, 0.66, 0.90, 0.20]), seeded([0.63, 0.75, 0.69])
     found = contrast([1, -1], [three, five])
     assert 0.03 < found.value < 0.69 - 0.616  # between the paired difference and that of the means
@@ -97,7 +97,7 @@ def test_equal_methods_of_unequal_seeds_are_rarely_told_apart(ours, theirs, shar
 
 
 def test_equal_whole_numbers_are_no_certainty():
-    """Once 18, 18, 18 layers beyond doubt were more than 17, 17, 17: three against three, one in ten by chance."""
+    """Once 18, 18, 18 layers were beyond doubt more than 17, 17, 17: one in ten by chance."""
     for n, sure in ((3, False), (4, True)):
         found = contrast([1, -1], [of_runs([18.0] * n), of_runs([17.0] * n)], resolution=1.0)
         assert (abs(found.value) > found.half()) == sure
