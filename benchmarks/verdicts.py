@@ -4,8 +4,8 @@
 
 A false alarm is a word (`agrees` or `contradicts`) where nothing is there; 5 % may be. Numbers of runs,
 settings and architectures are those of the papers' experiments at scale cpu. What methods of one seed share
-of their noise, 0.3 to 0.8, and how differently settings scatter (its logarithm by a standard deviation of 0.4)
-were taken from icw's kept records.
+of their noise, 0.3 to 0.8, and how differently settings scatter (its logarithm by 0.4) were taken from
+icw's kept records.
 """
 
 import math
