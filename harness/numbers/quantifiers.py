@@ -8,6 +8,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
+from scipy import stats
+
 from harness.numbers.contrast import Contrast
 
 DEFAULT = "on average"
@@ -21,6 +24,8 @@ LEAST: dict[str, Callable[[int], int]] = {
 QUANTIFIERS = (DEFAULT, *LEAST)
 
 P = tuple[float, float]
+FEW = 5  # degrees of freedom; who has more tells how it scatters by itself
+LIKELY = 0.001  # of 15 settings of two runs, one in twenty would often part them by chance
 
 
 def in_at_least(least: int, settings: Sequence[P]) -> P:
@@ -43,14 +48,23 @@ def pooled(settings: Sequence[Contrast]) -> list[Contrast]:
     """Each with the scatter that runs have on average over settings, or with its own where that is larger.
 
     Two or three runs tell little of how they scatter, several settings of other runs more. That none is taken
-    for quieter than all are on average keeps false alarms at their level where settings differ.
+    for quieter than all are on average keeps false alarms at their level where settings differ. Where they
+    differ beyond doubt nothing is shared.
     """
-    known = [c for c in settings if c.per_run > 0 and math.isfinite(c.per_run)]
+    known = [c for c in settings if c.per_run > 0 and math.isfinite(c.per_run) and c.df_runs <= FEW]
     df = sum(max(c.df_runs for c in group) for group in _apart(known))
-    if len(_apart(known)) < 2 or not math.isfinite(df):
+    if len(_apart(known)) < 2 or not _alike(known):
         return list(settings)
     usual = sum(c.per_run * c.df_runs for c in known) / sum(c.df_runs for c in known)
     return [_scattering(c, usual, df) if c in known else c for c in settings]
+
+
+def _alike(settings: Sequence[Contrast]) -> bool:
+    """Bartlett's test: whether they may all scatter alike."""
+    v, df = np.array([c.per_run for c in settings]), np.array([c.df_runs for c in settings])
+    value = df.sum() * math.log((v * df).sum() / df.sum()) - (df * np.log(v)).sum()
+    value /= 1 + ((1 / df).sum() - 1 / df.sum()) / (3 * (len(v) - 1))
+    return bool(stats.chi2.sf(value, len(v) - 1) > LIKELY)
 
 
 def _scattering(c: Contrast, usual: float, df: float) -> Contrast:
