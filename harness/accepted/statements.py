@@ -36,18 +36,17 @@ Per paper: what holds, what contradicts or differs and why, what is unclear and 
 and what is not judged. All of it comes from the outcomes accepted in `published/`, of the largest scale at
 which each table or figure was accepted. `python -m harness reproduced` writes this page; `accept` calls it.
 
-Counted are the numbers that a paper prints and its claims that a machine can test. A number *holds* if it
-is equal as printed, or if the difference is inside the 95 % interval of both sides: it was not refuted. Of
-settings, which are read back from our configuration, and of what is counted or looked up, that says less
-than of what was measured. A claim is counted once for each setting that it is made for; *2 of 3: CIFAR10,
-CIFAR100.* names those that fare so. "(here, …)" is how a claim was made testable; "(ours)" is a claim that
-the paper does not make. A measured difference is signed in the direction of the claim, ± half of its 95 %
-interval; where a claim asks for more than a direction, the least that it asks for stands behind it. The
-runs that it would take, of each method that is compared, are those at which that interval would be narrow
-enough if mean and spread stayed as measured; how long each took is the median of its table or figure. Where
-only some architectures were scored, a part of the interval is due to them and no runs make it narrower:
-"100 architectures are a sample too". One measurement may decide several claims,
-and a printed number that stands beside several of ours is counted with each.
+Counted are the numbers that a paper prints and its sentences that a machine can test. A number *holds* if it
+is equal as printed, or if the difference is inside the 95 % interval of both sides and one that matters would
+have been found; if not, it is *not refuted*. Settings are read back from our configuration and say less. A
+sentence is one claim, over however many settings it ranges; how these fare alone stands behind it.
+"(here, …)" is how a claim was made testable; "(ours)" is a claim that the paper does not make, or what its
+test gives at a scale that changed what it is about. A measured difference is signed in the direction of the
+claim, ± half of its 95 % interval; where a claim asks for more than a direction, the least that it asks for
+stands behind it. What it would take are the fewest runs, or architectures, at which the claim would hold or
+fail if mean and spread stayed as measured; how long each took is the median of its table or figure. One
+measurement may decide several claims, and a printed number that stands beside several of ours is counted
+with each. [docs/verdicts.md](docs/verdicts.md) has the rules, and how often they are wrong.
 """
 
 
@@ -61,6 +60,7 @@ class Fared:
 
 def counted(found: list[Outcome]) -> str:
     numbers = {kind: in_words(of_numbers(found, kind)) for kind in KINDS_OF_NUMBERS}
+    numbers["settings"] = numbers["settings"].replace(" hold", " as printed")  # not measured: a class apart
     told = "; ".join(f"{kind}: {words}" for kind, words in numbers.items() if words)
     return f"{told or 'none'} | {in_words(of_claims(found, ours=False)) or 'none'}"
 
@@ -95,6 +95,7 @@ def _paper(fared: Fared) -> Iterator[str]:
         "Where the paper is at odds with itself or its code": [*_issues(found)],
         "What is unclear, and what it would take to know": [
             *_one_by_one(found, "unclear"),
+            *_one_by_one(found, "not refuted"),
             *_claims(found, ("unclear",)),
         ],
         "What is not judged, and why": [
@@ -213,7 +214,7 @@ def _one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
         cells = [cell for cell in o.printed if cell["verdict"] == word]
         for cell in cells[:SHOWN]:
             ours = render.ours(cell, render.format_of(o.artefact, cell))
-            runs = runs_needed.for_number(o.artefact, cell, _each(o)) if word == "unclear" else ""
+            runs = runs_needed.for_number(o.artefact, cell, _each(o)) if word in runs_needed.OPEN else ""
             yield (
                 f"- {cell['row']}, {cell['column']}: {ours}, printed {cell['reported']} ({o.link})\n"
                 f"  - {capital(cell['reason'])}.{_it_takes(runs)}"
