@@ -17,10 +17,12 @@ import numpy as np
 
 from harness.metrics import resampled
 from harness.metrics.ranking import spearman
+from harness.numbers import looks
 from harness.numbers.claim_test import Ask, Named, Order, Spread
+from harness.numbers.contrast import contrast
 from harness.numbers.stats import Estimate, of_runs, of_units
 
-SIDE = 0.025
+SIDE = looks.FIRST
 Rng = np.random.Generator
 Draw = Callable[[Rng, float], list[list[Named]]]  # the settings of a claim, with this effect in each
 
@@ -149,6 +151,19 @@ def coverage(runs: int, sample: int, own: float, repeats: int) -> float:
     return hits / repeats
 
 
+def two_looks(first: int, more: int, effect: float, repeats: int) -> float:
+    """What is open after a first look gets more runs, as by `python -m harness decide`, and a second look."""
+    rng, hits = np.random.default_rng(1), 0
+    for _ in range(repeats):
+        values = rng.normal(effect, 1, first + more)
+        for n, side in ((first, looks.FIRST), (first + more, looks.side(first / (first + more)))):
+            found = contrast([1], [of_runs(values[:n])])
+            if min(found.above(0), found.below(0)) <= side:
+                hits += 1
+                break
+    return hits / repeats
+
+
 # What else might have been done, for comparison.
 def crossed_bootstrap(settings: int, n: int, repeats: int) -> float:
     """Runs drawn again within settings, percentile interval."""
@@ -250,6 +265,9 @@ def rows(repeats: int) -> Iterator[tuple[str, str, float, str]]:
             rate(draw, "on average", 0, repeats),
             f"{rate(draw, 'on average', 2, repeats, side=1):.0%} of 2",
         )
+    for first, more in ((3, 1), (3, 3), (5, 5)):
+        design, found = f"{first} runs, and {more} more if it is open", two_looks(first, more, 1.5, repeats)
+        yield "two looks", design, two_looks(first, more, 0, repeats), f"{found:.0%} of 1.5"
     few = max(repeats // 5, 100)
     for runs, sample, own in ((3, 100, 0.2), (3, 100, 1.0), (2, 100, 0.5), (3, 50, 0.5)):
         design = f"{runs} runs, {sample} architectures, noise {own:g}"

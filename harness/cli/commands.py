@@ -9,7 +9,7 @@ from harness.accepted import outcomes
 from harness.base.errors import INTERRUPTED, HarnessError
 from harness.base.files import refused, speak_plainly
 from harness.base.layout import SCALES, Layout
-from harness.campaign import status
+from harness.campaign import decide, status
 from harness.cli import accepted
 from harness.runs import forecast, missing_data
 from harness.runs.stale import is_there
@@ -53,6 +53,10 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("words", nargs="+", metavar="word", help="e.g. 'skip connections'; of all papers")
     sub = command("plan", _plan, "runs present and missing, hours and disk that the missing ones will take")
     sub.add_argument("artefacts", nargs="*", metavar="artefact", help="or a paper; all when none is named")
+    sub = command("decide", _decide, "adds the seeds that decide most of what is open, in so many hours")
+    sub.add_argument("--hours", type=float, required=True, help="of one core")
+    sub.add_argument("--show", action="store_true", help="only say what is expected")
+    sub.add_argument("papers", nargs="*", metavar="paper", help="all when none is named")
     sub = command("status", _status, "a live view of a campaign; once when the output is no terminal")
     sub.add_argument("--once", action="store_true")
     sub = command("run", _run, "run one run by its name, e.g. sotl/spaces/count/nb201/s0")
@@ -170,6 +174,12 @@ def _plan(options: argparse.Namespace) -> int:
     print("time and disk of what is missing, one run after the other; ? = nothing like it was ever run")
     for line in missing_data.lines(every.values(), layout):
         print(line)
+    return 0
+
+
+def _decide(options: argparse.Namespace) -> int:
+    for line in decide.decide(options.scale, options.hours, papers=options.papers, keep=not options.show):
+        print(line, flush=True)
     return 0
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from harness.numbers import quantifiers
 from harness.numbers.contrast import Contrast, Term, contrast
+from harness.numbers.looks import FIRST
 from harness.numbers.quantifiers import LEAST, P
 from harness.numbers.stats import Estimate, shares_of_equals
 
@@ -25,6 +26,16 @@ class Ask:
     asked: float = 0.0  # the least; of `=` the most
     runs: float = 1.0  # so many times the runs and
     units: float = 1.0  # architectures that there were, if all else stayed
+    side: float = FIRST  # the largest p value that is significant
+
+    @property
+    def level(self) -> float:
+        """Of the interval that decides."""
+        return 1 - 2 * self.side
+
+    def word(self, p: P) -> str:
+        holds, fails = p
+        return "agrees" if holds <= self.side else "contradicts" if fails <= self.side else "unclear"
 
     def of(self, c: Contrast) -> P:
         c = c.larger(self.runs, self.units)
@@ -99,11 +110,19 @@ class Order:
         holds, fails = zip(*(asks.of(end) for end in ends), strict=True)
         return max(holds), min(fails)
 
-    @property
-    def limits(self) -> tuple[bool, bool]:
-        """Whether runs scatter, and whether others than these architectures might have been sampled."""
-        every = [*self.settings, self.average]
-        return any(c.se_runs for c in every), any(c.of_units for c in every)
+    def moved(self, rng: np.random.Generator, runs: float) -> "Order":
+        """As so many times the runs might show it, if the truth lies about where these runs see it."""
+        by = rng.normal(size=len(self.settings)) * math.sqrt(1 - 1 / runs)
+        settings = tuple(c.moved(z) for c, z in zip(self.settings, by, strict=True))
+        average = self.average.moved(float(by.sum()) / math.sqrt(len(by)))
+        inside = tuple(
+            Order(
+                tuple(c.moved(sign * z) for c, z in zip(order.settings, by, strict=True)),
+                order.average.moved(sign * float(by.sum()) / math.sqrt(len(by))),
+            )
+            for order, sign in zip(self.inside, (1, -1), strict=False)
+        )
+        return Order(settings, average, inside)
 
 
 @dataclass(frozen=True)
@@ -135,9 +154,9 @@ class Spread:
         low, high = float((equals <= self.share()).mean()), float((equals >= self.share()).mean())
         return (low, high) if self.less else (high, low)
 
-    @property
-    def limits(self) -> tuple[bool, bool]:
-        return True, False
+    def moved(self, rng: np.random.Generator, runs: float) -> "Spread":
+        """What more runs will show of a scatter is not foretold."""
+        return self
 
 
 Test = Order | Spread

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.numbers import claim_needs
+from harness.numbers import claim_needs, looks
 from harness.numbers.cells import Filled
 from harness.numbers.claim_record import COLUMNS, Claim, Part, reason_of
 from harness.numbers.claim_test import Ask, Named, Order, Spread, Test, fisher
 from harness.numbers.claim_test import P as PValues
 from harness.numbers.quantifiers import DEFAULT, in_at_least
-from harness.numbers.stats import LEVEL, Estimate, exact
+from harness.numbers.stats import Estimate, exact
+from harness.spec import experiments
 from harness.spec.artefacts import Artefact
 from harness.spec.expand import each, over, points, sides_of
 from harness.spec.fingerprint import claims_at, waits
 
 Estimates = dict[tuple[str, str], Estimate]
-SIGNIFICANT = (1 - LEVEL) / 2  # on each side
 FALLING = ("<", "falling", "spread <")
 
 
@@ -51,9 +51,25 @@ class Tested:
 
 def judge_claims(artefact: Artefact, filled: list[Filled], scale: str) -> list[Claim]:
     """Each claim of the artefact's YAML with its verdict."""
+    cells, had = estimates_of(artefact, filled, scale)
+    return [judge_one(claim, cells, scale, had) for claim in claims_at(artefact, scale)]
+
+
+def estimates_of(
+    artefact: Artefact, filled: list[Filled], scale: str
+) -> tuple[Estimates, dict[tuple[str, str], float]]:
+    """The numbers with what they share, and which share of their runs each had at the first look."""
     by_seed = artefact.data.get("paired_by_seed", False)
-    cells = {(f.row, f.column): _of_its_runs(f, by_seed) for f in filled if f.estimate}
-    return [judge_one(claim, cells, scale) for claim in claims_at(artefact, scale)]
+    there = [f for f in filled if f.estimate]
+    cells = {(f.row, f.column): _of_its_runs(f, by_seed) for f in there}
+    return cells, {(f.row, f.column): _had(artefact, f, scale) for f in there}
+
+
+def _had(artefact: Artefact, cell: Filled, scale: str) -> float:
+    """Which share of its runs there was before seeds were added to decide what was open."""
+    added = experiments.added(artefact.paper, scale, artefact.path.parents[2])
+    more = sum(run in added for run in cell.runs)
+    return 1 - more / len(cell.runs) if cell.runs else 1.0
 
 
 def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
@@ -67,12 +83,14 @@ def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:
     return replace(cell.estimate, runs=runs)
 
 
-def judge_one(claim: dict[str, Any], cells: Estimates, scale: str) -> Claim:
+def judge_one(
+    claim: dict[str, Any], cells: Estimates, scale: str, had: dict[tuple[str, str], float] | None = None
+) -> Claim:
     told = {"id": claim["id"], "text": claim["text"], "where": claim["where"]}
     if later := waits(claim, scale):
         return Claim(**told, verdict="not comparable", reason=later)
-    tests = [_tested(claim, test, cells) for test in claim["tests"]]
-    word, of_tests = _word(tests), [_parts(test, len(tests) == 1) for test in tests]
+    tests = tests_of(claim, cells, had or {})
+    word, of_tests = word_of(tests), [_parts(test, len(tests) == 1) for test in tests]
     alone = [part.word for parts in of_tests for part in parts[1:] or parts]
     named = [part for parts in of_tests for part in parts]
     made = Claim(
@@ -88,35 +106,47 @@ def judge_one(claim: dict[str, Any], cells: Estimates, scale: str) -> Claim:
     )
     if word == "unclear":
         made = replace(
-            made, **claim_needs.of(made.tests, lambda runs, units: _word(_larger(tests, runs, units)))
+            made, **claim_needs.of(made.tests, lambda runs, units: word_of(larger(tests, runs, units)))
         )
     return replace(made, reason=reason_of(made))
 
 
-def _word(tests: Iterable[Tested]) -> str:
+def tests_of(claim: dict[str, Any], cells: Estimates, had: dict[tuple[str, str], float]) -> list[Tested]:
+    side = looks.side(round(min([had.get(key, 1.0) for key in cells_of(claim)], default=1.0), 2))
+    return [_tested(claim, test, cells, side) for test in claim["tests"]]
+
+
+def cells_of(claim: dict[str, Any]) -> set[tuple[str, str]]:
+    """All that it compares."""
+    return {_key(p) for test in claim["tests"] for side in sides_of(each(test)) for p in points(side)}
+
+
+def word_of(tests: Iterable[Tested]) -> str:
     """A claim holds if all its tests do; it fails if one does, by more than one of so many may by chance."""
     tests = list(tests)
     lacking = any(test.missing for test in tests)
     holds, fails = in_at_least(len(tests), [test.p() for test in tests])
-    if fails <= SIGNIFICANT:
-        return "contradicts"
-    return "not run" if lacking else "agrees" if holds <= SIGNIFICANT else "unclear"
+    word = tests[0].ask.word((1.0 if lacking else holds, fails))
+    return "not run" if lacking and word != "contradicts" else word
 
 
-def _larger(tests: Iterable[Tested], runs: float, units: float) -> list[Tested]:
-    return [replace(test, ask=replace(test.ask, runs=runs, units=units)) for test in tests]
+def larger(tests: Iterable[Tested], runs: float, units: float) -> list[Tested]:
+    """With so many times the runs and architectures, which would be a second look."""
+    side = looks.side(round(1 / (runs * units), 2)) if runs * units > 1 else None
+    asks = [replace(t.ask, runs=runs, units=units, side=side or t.ask.side) for t in tests]
+    return [replace(test, ask=ask) for test, ask in zip(tests, asks, strict=True)]
 
 
 def _sensitive(tests: list[Tested], word: str) -> str:
     """Which other words it would be with margins of ours halved or doubled."""
     told = []
     for factor, how in ((0.5, "halved"), (2.0, "doubled")):
-        other = _word(test.with_margin(factor) for test in tests)
+        other = word_of(test.with_margin(factor) for test in tests)
         told += [f"{other} with our margin {how}"] if other != word else []
     return ", ".join(told)
 
 
-def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates) -> Tested:
+def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates, side: float) -> Tested:
     words = test.get("each", {})
     several = each(test)
     relation = f"spread {test['relation']}" if "of" in test else test.get("trend") or test["relation"]
@@ -126,7 +156,7 @@ def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates) -> Te
     names = (
         tuple(", ".join(map(str, combination)) for combination in product(*words.values())) if words else ()
     )
-    made = Tested(sides, names, quantifier, Ask(relation, margin), bool(margin))
+    made = Tested(sides, names, quantifier, Ask(relation, margin, side=side), bool(margin))
     missing = [
         " / ".join(map(str, point))
         for side in sides_of(several)
@@ -143,7 +173,7 @@ def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates) -> Te
     correlations = [_alone(one.get("left"), cells) for one in several]
     if relation in ("<", ">") and not margin and _inside(constant) and all(correlations):
         named = [[(_key(one["left"]), 1.0, fisher(e))] for one, e in zip(several, correlations, strict=True)]
-        ask = Ask(relation, sign * math.atanh(constant))
+        ask = replace(made.ask, asked=sign * math.atanh(constant))
         return replace(made, test=Order.of(named, sign), ask=ask, on_z=True)
     settings = [_named(one, cells) for one in _settings(several)]
     if "quarter_of" not in test:
@@ -218,28 +248,23 @@ def _parts(tested: Tested, only: bool) -> list[Part]:
 
 
 def _part(tested: Tested, name: str, c: Any, p: PValues) -> Part:
-    ask, half, found = tested.ask, c.half(), c.found()
+    ask, half, found = tested.ask, c.half(tested.ask.level), c.found(tested.ask.level)
     ends, asked = [c.value, c.value - half, c.value + half], ask.asked
     if tested.on_z:
         found *= 1 - math.tanh(c.value) ** 2
         ends, asked = [math.tanh(z) - math.tanh(asked) for z in ends], 0.0
-    return Part(name, ask.relation, *ends, asked, found, c.runs, c.architectures, _alone_word(p))
+    return Part(name, ask.relation, *ends, asked, found, c.runs, c.architectures, ask.word(p))
 
 
 def _of_spread(tested: Tested, test: Spread) -> Part:
     runs = min(e.n for pair in test.pairs for e in pair)
-    part = Part("", tested.ask.relation, 0.5, asked=0.5, runs=runs, word=_alone_word(tested.p()))
+    part = Part("", tested.ask.relation, 0.5, asked=0.5, runs=runs, word=tested.ask.word(tested.p()))
     if not test.known:
         return part
     if not all(math.isfinite(e.value) for pair in test.pairs for e in pair):
         return replace(part, value=math.nan)
-    lo, hi = np.quantile(test.equals(), [SIGNIFICANT, 1 - SIGNIFICANT])
+    lo, hi = np.quantile(test.equals(), [tested.ask.side, 1 - tested.ask.side])
     return replace(part, value=test.share(), lo=float(lo), hi=float(hi), asked=float(lo + hi) / 2)
-
-
-def _alone_word(p: PValues) -> str:
-    holds, fails = p
-    return "agrees" if holds <= SIGNIFICANT else "contradicts" if fails <= SIGNIFICANT else "unclear"
 
 
 def slope_weights(n: int) -> list[float]:

@@ -75,6 +75,10 @@ class Contrast:
         """The same against its being no less."""
         return replace(self, value=-self.value).above(-asked)
 
+    def moved(self, by: float) -> "Contrast":
+        """By so many standard errors of its runs."""
+        return replace(self, value=self.value + by * self.se_runs)
+
     def larger(self, runs: float, units: float) -> "Contrast":
         """What so many times as many runs and architectures would give if they were like these."""
         if runs == units == 1:

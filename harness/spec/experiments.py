@@ -49,6 +49,7 @@ class Experiment:
     name: str
     where: str
     data: dict[str, Any]
+    added: dict[str, dict[str, dict[str, list[int]]]] = field(default_factory=dict)  # of more_seeds.yaml
 
     def _scale(self, scale: str) -> dict[str, Any]:
         scale_rank(scale)
@@ -72,6 +73,10 @@ class Experiment:
         seeds = self._scale(scale).get("seeds", self.data["seeds"])
         return seeds if isinstance(seeds, list) else seeds.get(method, seeds["others"])
 
+    def more_seeds(self, scale: str, method: str, setting: str) -> list[int]:
+        """Those that were added to decide what was open."""
+        return self.added.get(scale, {}).get(self.name, {}).get(f"{method}/{setting}", [])
+
     def runs(self, scale: str) -> Iterator[RunSpec]:
         """Every run of this experiment at this scale; later blocks override earlier ones by name."""
         block = self._scale(scale)
@@ -92,7 +97,7 @@ class Experiment:
                     **(block.get("methods", {}).get(method) or {}),
                     **(block.get("settings", {}).get(setting) or {}),
                 }
-                for seed in self.seeds(scale, method):
+                for seed in [*self.seeds(scale, method), *self.more_seeds(scale, method, setting)]:
                     named = self.paper, self.name, method, setting, seed, scale
                     yield RunSpec(*named, config, resources, module, needs, undefined)
 
@@ -152,9 +157,35 @@ def paper(name: str, root: Path = ROOT) -> Paper:
                         f"{path}, line {line}: seeds names {word!r}, which is no method of {experiment}:"
                         f" {nearest(word, block['methods'])}"
                     )
-    experiments = {n: Experiment(name, n, b["where"], b) for n, b in data["experiments"].items()}
+    more = more_of(name, root)
+    experiments = {n: Experiment(name, n, b["where"], b, more) for n, b in data["experiments"].items()}
     told = data.get("words", {}), data.get("know", []), data.get("not_there", {}), data.get("source", {})
     return Paper(name, data["title"], data["authors"], data["year"], experiments, *told)
+
+
+def more_path(name: str, root: Path = ROOT) -> Path:
+    """Seeds beside those of experiments.yaml, by scale, experiment and method/setting."""
+    return root / "reproduce" / name / "more_seeds.yaml"
+
+
+def more_of(name: str, root: Path = ROOT) -> dict[str, Any]:
+    """What `python -m harness decide` wrote there."""
+    path = more_path(name, root)
+    if not path.is_file():
+        return {}
+    data, lines = read_with_lines(path)
+    validate(data, lines, "more_seeds", path)
+    return data
+
+
+def added(name: str, scale: str, root: Path = ROOT) -> set[str]:
+    """The runs of a paper that were added to decide what was open."""
+    return {
+        f"{name}/{experiment}/{place}/s{seed}"
+        for experiment, places in more_of(name, root).get(scale, {}).items()
+        for place, seeds in places.items()
+        for seed in seeds
+    }
 
 
 def all_runs(scale: str, root: Path = ROOT) -> list[RunSpec]:
