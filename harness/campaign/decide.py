@@ -18,7 +18,7 @@ from harness.base.errors import HarnessError
 from harness.base.files import ROOT, write_atomic
 from harness.base.layout import Layout
 from harness.numbers import rows
-from harness.numbers.cells import fill
+from harness.numbers.cells import Filled, fill
 from harness.numbers.claims import Tested, cells_of, estimates_of, larger, tests_of, word_of
 from harness.runs.stale import is_there
 from harness.spec import experiments
@@ -87,8 +87,7 @@ class Decisions:
         runs = artefact.runs(scale, self.root)
         if not runs or not all(is_there(run, self.layout) for run in runs):
             return
-        stacked, records = rows.collect(runs, self.layout, artefact.cells)
-        filled = fill(artefact, stacked, scale, self.root)
+        filled, records = filled_of(artefact, self.layout, self.root)
         cells, had = estimates_of(artefact, filled, scale)
         made_of = {(f.row, f.column): f.runs for f in filled if f.estimate}
         groups = {run.id: (f"{run.paper}/{run.experiment}", run.method, run.setting) for run in runs}
@@ -128,6 +127,12 @@ class Decisions:
             hours -= best.hours
             taken |= best.groups
             left = [o for o in left if not o.groups & taken]
+
+
+def filled_of(artefact: Artefact, layout: Layout, root: Path) -> tuple[list[Filled], dict[str, dict]]:
+    """Its cells from its records, and these."""
+    stacked, records = rows.collect(artefact.runs(layout.scale, root), layout, artefact.cells)
+    return fill(artefact, stacked, layout.scale, root), records
 
 
 def told(decisions: Decisions, steps: list[Step], hours: float) -> Iterator[str]:
