@@ -12,16 +12,16 @@ import pandas as pd
 from harness.numbers import claim_needs, looks
 from harness.numbers.cells import Filled
 from harness.numbers.claim_record import COLUMNS, Claim, Part, reason_of
-from harness.numbers.claim_test import Ask, Named, Order, Spread, Test, fisher
+from harness.numbers.claim_sides import Estimates, key_of, named, side_of, size_of, value_of
+from harness.numbers.claim_test import Ask, Order, Spread, Test, fisher
 from harness.numbers.claim_test import P as PValues
 from harness.numbers.quantifiers import DEFAULT, in_at_least
-from harness.numbers.stats import Estimate, exact
+from harness.numbers.stats import Estimate
 from harness.spec import experiments
 from harness.spec.artefacts import Artefact
 from harness.spec.expand import each, over, points, sides_of
 from harness.spec.fingerprint import claims_at, waits
 
-Estimates = dict[tuple[str, str], Estimate]
 FALLING = ("<", "falling", "spread <")
 
 
@@ -92,12 +92,11 @@ def judge_one(
     tests = tests_of(claim, cells, had or {})
     word, of_tests = word_of(tests), [_parts(test, len(tests) == 1) for test in tests]
     alone = [part.word for parts in of_tests for part in parts[1:] or parts]
-    named = [part for parts in of_tests for part in parts]
     made = Claim(
         **told,
         verdict=word,
         reason="",
-        parts=tuple(part.rounded() for part in named),
+        parts=tuple(part.rounded() for parts in of_tests for part in parts),
         quantifier=tests[0].quantifier if len(tests) == 1 else "in all",
         settings=len(alone),
         hold=alone.count("agrees"),
@@ -118,7 +117,7 @@ def tests_of(claim: dict[str, Any], cells: Estimates, had: dict[tuple[str, str],
 
 def cells_of(claim: dict[str, Any]) -> set[tuple[str, str]]:
     """All that it compares."""
-    return {_key(p) for test in claim["tests"] for side in sides_of(each(test)) for p in points(side)}
+    return {key_of(p) for test in claim["tests"] for side in sides_of(each(test)) for p in points(side)}
 
 
 def word_of(tests: Iterable[Tested]) -> str:
@@ -161,26 +160,27 @@ def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates, side:
         " / ".join(map(str, point))
         for side in sides_of(several)
         for point in points(side)
-        if _key(point) not in cells
+        if key_of(point) not in cells
     ]
     if missing:
         return replace(made, missing=missing[0])
     if "of" in test:
-        pairs = tuple((cells[_key(one["left"])], cells[_key(one["right"])]) for one in several)
+        pairs = tuple((cells[key_of(one["left"])], cells[key_of(one["right"])]) for one in several)
         return replace(made, test=Spread(pairs, test["relation"] == "<"))
     sign = -1 if relation in FALLING else 1
     constant = test.get("right")
     correlations = [_alone(one.get("left"), cells) for one in several]
     if relation in ("<", ">") and not margin and _inside(constant) and all(correlations):
-        named = [[(_key(one["left"]), 1.0, fisher(e))] for one, e in zip(several, correlations, strict=True)]
+        pairs = zip(several, correlations, strict=True)
+        alone = [[(key_of(one["left"]), 1.0, fisher(e))] for one, e in pairs]
         ask = replace(made.ask, asked=sign * math.atanh(constant))
-        return replace(made, test=Order.of(named, sign), ask=ask, on_z=True)
-    settings = [_named(one, cells) for one in _settings(several)]
+        return replace(made, test=Order.of(alone, sign), ask=ask, on_z=True)
+    settings = [named(one, cells) for one in _settings(several)]
     if "quarter_of" not in test:
         return replace(made, test=Order.of(settings, sign))
-    effects, both = [_size(_side(one["quarter_of"], cells)) for one in several], relation == "="
+    effects, both = [size_of(side_of(one["quarter_of"], cells)) for one in several], relation == "="
     half, quarter, twice = (Order.within(settings, sign, effects, s, both) for s in (0.125, 0.25, 0.5))
-    reach = sum(abs(_value(effect)) for effect in effects) / 4 / len(effects)
+    reach = sum(abs(value_of(effect)) for effect in effects) / 4 / len(effects)
     asked = replace(made.ask, asked=reach if both else -reach)
     return replace(made, test=quarter, ask=asked, quarters=(half, twice))
 
@@ -214,20 +214,8 @@ def _alone(side: Any, cells: Estimates) -> Estimate | None:
     """A correlation of ours that stands alone, and inside ±1."""
     if not isinstance(side, list):
         return None
-    e = cells[_key(side)]
+    e = cells[key_of(side)]
     return e if e.bounded and abs(e.value) < 1 else None
-
-
-def _named(test: dict[str, Any], cells: Estimates) -> list[Named]:
-    """Whose sum a test is about, each cell with its weight."""
-    if "trend" in test:
-        line = [_side(side, cells) for side in test["over"]]
-        return [
-            (name, w * own, e)
-            for w, side in zip(slope_weights(len(line)), line, strict=True)
-            for name, own, e in side
-        ]
-    return [*_side(test["left"], cells), *((name, -w, e) for name, w, e in _side(test["right"], cells))]
 
 
 def _parts(tested: Tested, only: bool) -> list[Part]:
@@ -265,36 +253,6 @@ def _of_spread(tested: Tested, test: Spread) -> Part:
         return replace(part, value=math.nan)
     lo, hi = np.quantile(test.equals(), [tested.ask.side, 1 - tested.ask.side])
     return replace(part, value=test.share(), lo=float(lo), hi=float(hi), asked=float(lo + hi) / 2)
-
-
-def slope_weights(n: int) -> list[float]:
-    """What n ordered numbers are weighted with to give the slope of their line."""
-    weights = np.arange(n) - (n - 1) / 2
-    return (weights / (weights @ weights)).tolist()
-
-
-def _side(side: Any, cells: Estimates) -> list[Named]:
-    """The cells of a side with their weights: a gap is its first less its second, a mean that of all."""
-    there = points(side)
-    if not there:
-        return [(("", str(side)), 1.0, exact(side))]
-    mean = isinstance(side, dict) and "mean" in side
-    weights = [1 / len(there)] * len(there) if mean else [1, -1][: len(there)]
-    return [(_key(point), weight, cells[_key(point)]) for weight, point in zip(weights, there, strict=True)]
-
-
-def _value(effect: list[Named]) -> float:
-    return sum(w * e.value for _, w, e in effect)
-
-
-def _size(effect: list[Named]) -> list[Named]:
-    """An effect whichever way it goes."""
-    turned = -1 if _value(effect) < 0 else 1
-    return [(name, turned * w, e) for name, w, e in effect]
-
-
-def _key(point: list[Any]) -> tuple[str, str]:
-    return str(point[0]), str(point[1])
 
 
 def to_frame(tested: list[Claim]) -> pd.DataFrame:

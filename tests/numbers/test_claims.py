@@ -32,7 +32,7 @@ def test_a_margin_is_told_beside_the_difference(judged):
     told = judged(order, low_weak=2.9).reason
     assert told == "by +0.1, asked for 0.3 at least"
     wide = judged(order, low_weak=of_runs([2.5, 2.8, 2.2]))
-    assert wide == Verdict("unclear", "+0.5 ± 0.75, asked for 0.3 at least")
+    assert wide == Verdict("unclear", "+0.5 ± 0.79, asked for 0.3 at least")
 
 
 def test_a_verdict_that_hangs_on_our_margin_says_so(judged):

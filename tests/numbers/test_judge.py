@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support import verdict, within
 
 from harness.base.errors import HarnessError
-from harness.numbers.claims import slope_weights
+from harness.numbers.claim_sides import slope_weights
 from harness.numbers.judge import Context, difference, judge, judge_text, parse
 from harness.numbers.stats import Estimate, exact, of_runs
 

@@ -12,7 +12,7 @@ from scipy import stats as scipy_stats
 from harness.metrics import resampled
 from harness.metrics.ranking import spearman
 from harness.metrics.resampled import scatter
-from harness.numbers.claims import slope_weights
+from harness.numbers.claim_sides import slope_weights
 from harness.numbers.contrast import contrast
 from harness.numbers.judge import as_reported, difference
 from harness.numbers.stats import Estimate, exact, of_population, of_runs, of_units, quantile, welch_df
