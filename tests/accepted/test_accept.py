@@ -20,7 +20,7 @@ from harness.accepted.check import compare
 from harness.base.errors import HarnessError
 from harness.base.files import sha256_of
 from harness.base.layout import Layout
-from harness.make.make import outputs
+from harness.make.fresh import outputs
 from harness.spec import artefacts
 
 
