@@ -284,3 +284,9 @@ def test_a_question_is_answered_at_once(command):
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.splitlines()[-1].removeprefix("loaded:").split())
     assert "harness" in loaded and not loaded & SLOW
+
+
+def test_a_campaign_is_planned_without_them_too():
+    code = "import harness.campaign.campaign, harness.campaign.remake, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not {name.split(".")[0] for name in done.stdout.split()} & SLOW
