@@ -19,7 +19,8 @@ from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.layout import Layout
 from harness.bench import carried
-from harness.metrics import ranking
+from harness.numbers import cells
+from harness.numbers.reductions import Statistic
 from harness.runs.record import read_record, refuse_broken
 
 
@@ -30,18 +31,23 @@ def good(tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def remembered() -> Iterator[None]:
-    """Correlations of the very same arrays: those of a picture that few of these changes touch."""
-    known: dict[tuple[bytes, bytes, int], float] = {}
-    plain = ranking.correlation_after_pruning
+    """What a cell's statistic gives of the very same numbers: most of these changes touch few of them."""
+    known: dict[tuple, float] = {}
+    plain = cells.statistic
 
-    def of(prediction: np.ndarray, truth: np.ndarray, keep: int) -> float:
-        asked = prediction.astype(float).tobytes(), truth.astype(float).tobytes(), keep
-        if asked not in known:
-            known[asked] = plain(prediction, truth, keep)
-        return known[asked]
+    def statistic(select: dict, where: str) -> Statistic:
+        (one, many), name = plain(select, where), repr(select)
+
+        def of(*arrays: np.ndarray) -> float:
+            asked = name, *(array.astype(float).tobytes() for array in arrays)
+            if asked not in known:
+                known[asked] = one(*arrays)
+            return known[asked]
+
+        return of, many
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "correlation_after_pruning", of)
+        patch.setattr(cells, "statistic", statistic)
         yield
 
 
