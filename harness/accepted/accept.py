@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from harness.accepted import reproduced
+from harness.accepted import history, reproduced
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT, write_atomic
 from harness.base.layout import Layout, artefact_file
@@ -42,7 +42,7 @@ def accept_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Pa
     publish.finish(layout)
     files: dict[Path, bytes] = {}
     records: dict[str, list[str]] = {}
-    accepted, refused = [], []
+    accepted, refused, changed = [], [], []
     for artefact in chosen:
         try:
             found, runs = _accepted(artefact, layout, reason, root)
@@ -50,17 +50,30 @@ def accept_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Pa
             refused.append(str(error))
             continue
         files |= found
+        changed += _changed(artefact, layout, found, reason, root)
         records.setdefault(artefact.paper, []).extend(runs)
         accepted.append(artefact)
     if accepted:
         for paper, runs in records.items():
             files |= archives.with_records(paper, dict.fromkeys(runs), layout, root)
+        files |= history.with_changes(layout, changed)
         specs = [spec for artefact in accepted for spec in manifest.stands_on(artefact)]
         publish.publish(layout, files, specs)
         reproduced.write(root)
     yield from (_provenance(artefact, layout) for artefact in accepted)
     if refused:
         raise HarnessError("\n".join(refused))
+
+
+def _changed(
+    artefact: Artefact, layout: Layout, files: dict[Path, bytes], reason: str, root: Path
+) -> Iterator[history.Change]:
+    claims, noted = (
+        files[artefact_file(layout.published, artefact.name, suffix)].decode()
+        for suffix in (".claims.csv", ".provenance.json")
+    )
+    when = now()[:10], commit(root)[:7]
+    return history.changes(artefact.name, layout, claims, json.loads(noted), *when, reason)
 
 
 def _provenance(artefact: Artefact, layout: Layout) -> Path:

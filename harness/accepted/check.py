@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from harness.accepted import reproduced
+from harness.accepted import history, reproduced
 from harness.accepted.accept import left_by
 from harness.accepted.artefact_check import ELSEWHERE, HERE, KEPT, SEALED, TIMES, Checked, of_artefact
 from harness.accepted.differences import Change
@@ -110,7 +110,7 @@ def _of_files(layout: Layout, root: Path) -> dict[str, list[Change]]:
 
 def _left_by_none(layout: Layout, root: Path) -> list[str]:
     """Files that stand beside the accepted ones, sealed as these are or not."""
-    left = {layout.published / "withdrawn.csv"}
+    left = {layout.published / "withdrawn.csv", history.path_of(layout)}
     papers = [experiments.paper(name, root) for name in experiments.paper_names(root)]
     left |= {archives.archive(p.name, name, layout) for p in papers for name in p.experiments}
     left |= {file for artefact in artefacts.artefacts(root) for file in left_by(artefact, layout)}

@@ -38,6 +38,14 @@ def check(options: argparse.Namespace) -> int:
     return 1 if found.changes or differ else 0
 
 
+def claim(options: argparse.Namespace) -> int:
+    from harness.accepted.claims_found import lines
+
+    for line in lines(" ".join(options.words)):
+        print(line)
+    return 0
+
+
 def published(options: argparse.Namespace) -> int:
     from collections import Counter
 

@@ -49,6 +49,8 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("find", _find, "where an artefact is, its target, its runs, its last verdict")
     sub.add_argument("what", help="'Table 4.1', sotl/table_4_1 or words of its title")
     sub.add_argument("--paper")
+    sub = command("claim", accepted.claim, "what is known of the claims with these words", scale=False)
+    sub.add_argument("words", nargs="+", metavar="word", help="e.g. 'skip connections'; of all papers")
     sub = command("plan", _plan, "runs present and missing, hours and disk that the missing ones will take")
     sub.add_argument("artefacts", nargs="*", metavar="artefact", help="or a paper; all when none is named")
     sub = command("status", _status, "a live view of a campaign; once when the output is no terminal")

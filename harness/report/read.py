@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.accepted import outcomes
+from harness.accepted import history, outcomes
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
-from harness.base.layout import Layout, artefact_file
+from harness.base.layout import Layout, artefact_file, scale_rank
 from harness.make import fresh, make, render
 from harness.numbers import cellfile
 from harness.report.numbers import Number, number
@@ -38,7 +38,7 @@ class Section:
     table: str = ""  # HTML in the paper's layout, escaped
     picture: str = ""  # the address of an image
     numbers: list[Number] = field(default_factory=list)
-    claims: list[dict[str, str]] = field(default_factory=list)
+    claims: list[dict[str, Any]] = field(default_factory=list)
     truths: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # what a reader should know of its numbers
@@ -91,7 +91,9 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
         section.problems.append(f"{artefact.name} is not made yet: make it with `{command}`")
         return section
     with _told(section):
-        section.claims = _judged(cellfile.claims(claims), claims)
+        judged = _judged(cellfile.claims(claims), claims)
+        section.claims = [claim | {"larger": None, "history": []} for claim in judged]
+        _add_accepted(section, layout, root)
     records: list[dict[str, Any]] = []
     with _told(section):
         frame = cellfile.read_cells(cells)
@@ -113,13 +115,26 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
     return section
 
 
+def _add_accepted(section: Section, layout: Layout, root: Path) -> None:
+    """Beside each claim how it fares at a larger scale, if it was accepted there, and how it once fared."""
+    found = outcomes.accepted(section.artefact, root)
+    larger = found if found and scale_rank(found.scale) > scale_rank(layout.scale) else None
+    known = {claim.id: claim for claim in larger.claims} if larger else {}
+    past = history.read(Layout(larger.scale if larger else layout.scale, root))
+    mine = [change for change in past if change.artefact == section.artefact.name]
+    for claim in section.claims:
+        claim["larger"] = (larger.scale, known[claim["id"]]) if claim["id"] in known else None
+        claim["history"] = [change.sentence for change in mine if change.claim == claim["id"]]
+
+
 @contextmanager
 def _told(section: Section) -> Iterator[None]:
     """One part that is damaged takes nothing else from the page."""
     try:
         yield
     except HarnessError as error:
-        section.problems.append(str(error))
+        if str(error) not in section.problems:  # what is read for several parts is told once
+            section.problems.append(str(error))
 
 
 def _judged(lines: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
