@@ -190,7 +190,7 @@ def test_accepting_on_a_full_disk_keeps_what_was_accepted(tmp_path, monkeypatch)
     table = artefacts.find("mini/table_1", layout.root)
     accept(table, layout, REASON, layout.root)
     published = {p: p.read_bytes() for p in layout.published.rglob("*") if p.is_file()}
-    tiny.edit(layout.root, "tables/mini/table_1.yaml", '"5.0 (0.2)"', '"9.0 (0.2)"')
+    tiny.edit(layout.root, "tables/mini/table_1.yaml", "| high | 5.0", "| high | 9.0")
     tiny.make_all(layout.root)
     with monkeypatch.context() as disk:
         disk.setattr(os, "fsync", full)

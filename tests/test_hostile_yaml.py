@@ -41,13 +41,13 @@ BOMBS = {
     ),
     "each of a claim": (
         TABLE,
-        tiny.TABLE.replace("id: high-above-low", f'id: "{WORDS}"\n    each: {MANY}'),
-        "line 23: each makes 1,000,000,000,000 of this",
+        tiny.TABLE.replace("id: high-above-low", f'id: "{WORDS}"\n    over: {MANY}'),
+        "line 22: over makes 1,000,000,000,000 of this",
     ),
     "each of a test": (
         TABLE,
-        tiny.TABLE.replace("tests: [{", f"tests: [{{each: {MANY}, "),
-        "line 25: each makes 1,000,000,000,000 of this",
+        tiny.TABLE.replace("    tests: [high", f"    over: {MANY}\n    tests: ['{WORDS}', high"),
+        "line 24: over makes 1,000,000,000,000 of this",
     ),
     "rows and columns": (
         TABLE,
@@ -80,19 +80,30 @@ def test_a_file_that_grows_without_end_is_refused_at_once(tmp_path, bomb):
 
 
 @pytest.mark.parametrize("bad", [r"a\nb", r"a\tb", r"\x07", r"\e[2J", r"\u202e", r"\u2028"])
-@pytest.mark.parametrize("key", ["title: Means and", "name: low", "text: The mean", 'low: {strong: "0.0'])
+@pytest.mark.parametrize("key", ["title: Means and", "name: low", "text: The mean"])
 def test_a_text_of_several_lines_or_with_invisible_signs_is_refused(tmp_path, key, bad):
     """In a table's row it would break the row, in a sentence of the harness the sentence."""
     root = tiny.project(tmp_path)
     word, begin = key.split(": ", 1)
-    spoilt = f'{word}: {{strong: "{bad}' if "strong" in begin else f'{word}: "{bad}"'
+    spoilt = f'{word}: "{bad}"'
     line = next(line for line in tiny.TABLE.splitlines() if key in line)
     rest = line.split(key, 1)
-    tail = rest[1] if "strong" in begin or word == "name" else ""
+    tail = rest[1] if word == "name" else ""
     tiny.edit(root, TABLE, line, f"{rest[0]}{spoilt}{tail}")
     with pytest.raises(HarnessError, match="does not match") as caught:
         artefacts.load(root / TABLE, root)
     assert "\n" not in str(caught.value)
+    tiny.forget()
+
+
+@pytest.mark.parametrize("bad", [r"a\tb", r"\x07", r"\e[2J", r"\u202e", r"\u2028"])
+def test_an_invisible_sign_in_a_printed_table_is_refused(tmp_path, bad):
+    root = tiny.project(tmp_path)
+    written = re.search(r"printed: \|\n(  \|.*\n)+", tiny.TABLE)[0]
+    table = tiny.TABLE.replace(written, f'printed: "| | strong |\\n| low | {bad} |"\n')
+    tiny.write(root, TABLE, table)
+    with pytest.raises(HarnessError, match="line 16: printed: .* does not match"):
+        artefacts.load(root / TABLE, root)
     tiny.forget()
 
 
@@ -119,10 +130,9 @@ def quoted(text: str) -> str:
 
 def hostile(root: Path, text: str) -> None:
     """The text in every place of the YAML and the notes that a reader sees."""
-    table = tiny.TABLE.replace("name: low", f"name: {quoted(text)}").replace(
-        "    low:", f"    {quoted(text)}:"
-    )
-    table = table.replace("[low, strong]", f"[{quoted(text)}, strong]")
+    table = tiny.TABLE.replace("name: low", f"name: {quoted(text)}")
+    table = table.replace("| low ", "| " + text.replace("|", r"\|"))
+    table = table.replace("[high | strong > low |", f"[{quoted(f'high | strong > {text} | strong')}]  #")
     for key in ("title", "where", "text"):
         table = re.sub(rf"\b{key}: .*", lambda _, key=key: f"{key}: {quoted(text)}", table)
     table += f"    why: {quoted(text + ' and more')}\ncaption: {quoted(text)}\nunit: {quoted(text)}\n"

@@ -251,7 +251,7 @@ def test_check_is_green_on_a_clean_clone_and_red_after_a_sabotage(whole, tmp_pat
     accepted = clone / "published/smoke/tables/mini/table_1.claims.csv"
     assert "agrees" in accepted.read_text() or "unclear" in accepted.read_text()
     accepted.write_text(accepted.read_text().replace("agrees", "match").replace("unclear", "agrees"))
-    tiny.edit(clone, "tables/mini/table_1.yaml", 'high: {strong: "5.0', 'high: {strong: "6.0')
+    tiny.edit(clone, "tables/mini/table_1.yaml", "| high | 5.0", "| high | 6.0")
     told = campaign(clone, "check", code=1)
     assert record(clone, LOW[0]).is_file() and "Traceback" not in told
     changes = [line for line in told.splitlines() if line.startswith("changed: ")]

@@ -86,17 +86,16 @@ columns:
   - {name: strong, method: strong, metric: mean}
   - {name: weak, method: weak, metric: mean}
   - {name: correlation, method: strong, table: values, reduce: spearman, of: prediction, against: truth}
-reported:
-  runs: 3
-  spread: sample_sd
-  numbers:
-    low: {strong: "0.0 (0.2)", weak: "0.0 (0.2)"}
-    high: {strong: "5.0 (0.2)", weak: "5.0 (0.2)"}
+reported: {runs: 3, spread: sample_sd}
+printed: |
+  |      | strong    | weak      |
+  | low  | 0.0 (0.2) | 0.0 (0.2) |
+  | high | 5.0 (0.2) | 5.0 (0.2) |
 claims:
   - id: high-above-low
     text: The mean is higher where it was set higher.
     where: section 1
-    tests: [{left: [high, strong], relation: ">", right: [low, strong]}]
+    tests: [high | strong > low | strong]
 """
 
 FILES = {

@@ -10,9 +10,12 @@ from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.layout import KINDS
 from harness.base.yamlfile import Lines, line_of, nearest, read_with_lines, validate
-from harness.spec.expand import each, expanded, over, points, replaced
+from harness.spec.expand import each, expanded, merged, over, points, replaced
 from harness.spec.experiments import Absence, RunSpec, paper
+from harness.spec.printed import numbers
 from harness.spec.slips import refuse
+
+NO_SELECT = {"name", "columns", "format", "words"}  # keys of a line that choose no number
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,8 @@ def load(path: Path, root: Path = ROOT) -> Artefact:
     data, lines = read_with_lines(path)
     validate(data, lines, "artefact", path)
     data, lines = expanded(data, lines, path)
+    if "printed" in data:
+        data["reported"] = {**data.get("reported", {}), "numbers": numbers(data, lines, path)}
     refuse(data, lines, path)
     full = f"{path.parent.name}/{path.stem}"
     if data["artefact"] != full:
@@ -202,17 +207,11 @@ def _cells(data: dict[str, Any]) -> list[Cell]:
     cells = []
     for row in data["rows"]:
         for column in data["columns"]:
-            if str(column["name"]) in row.get("blank", []):
+            if str(column["name"]) not in row.get("columns", [str(column["name"])]):
                 continue
-            merged = {
-                **shared,
-                **column,
-                **row,
-                "only": {**shared.get("only", {}), **_only(column), **_only(row)},
-            }
-            words = {**column.get("words", {}), **row.get("words", {})}
-            select = {k: v for k, v in merged.items() if k not in ("name", "blank", "format", "words")}
-            select = replaced(select, words)
+            both = merged(merged({"only": {}, **shared}, column), row)
+            select = {k: v for k, v in both.items() if k not in NO_SELECT}
+            select = replaced(select, both.get("words", {}))
             for line in (row, column):  # an absent line is absent whatever the other one says
                 if "absent" in line:
                     select["absent"] = line["absent"]
@@ -223,10 +222,6 @@ def _cells(data: dict[str, Any]) -> list[Cell]:
             if "experiment" in select or reported is not None:
                 cells.append(Cell(name, heading, select, reported))
     return cells
-
-
-def _only(line: dict[str, Any]) -> dict[str, Any]:
-    return line.get("only", {})
 
 
 def _check_names(artefact: Artefact, lines: Lines, root: Path) -> None:
@@ -245,18 +240,11 @@ def _check_names(artefact: Artefact, lines: Lines, root: Path) -> None:
             if name in there[:i]:
                 line = line_of(lines, (key, i))
                 raise HarnessError(f"{path}, line {line}: {key} has {name!r} twice: rename one of the two")
-    for row, printed in data.get("reported", {}).get("numbers", {}).items():
-        at = ("reported", "numbers", str(row))
-        if str(row) not in rows:
-            raise wrong(at, "reported row", str(row), rows)
-        for column in printed:
-            if str(column) not in columns:
-                raise wrong((*at, str(column)), "reported column", str(column), columns)
     written = [((key, i), line) for key in ("rows", "columns") for i, line in enumerate(data[key])]
     written.append((("cells",), data.get("cells", {})))
     for cell in artefact.cells:
         if not {"experiment", "absent"} & cell.select.keys():
-            line = line_of(lines, ("reported", "numbers", cell.row, cell.column))
+            line = line_of(lines, ("printed", cell.row, cell.column))
             raise HarnessError(
                 f"{path}, line {line}: {cell.row} / {cell.column} is printed and is of no experiment: add"
                 " 'experiment', or 'absent' with the reason"

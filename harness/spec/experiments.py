@@ -109,6 +109,7 @@ class Paper:
     words: dict[str, str]  # what its terms mean
     know: list[str]  # where text, code and data differ in a way that numbers hang on
     not_there: dict[str, str]  # what of it is not reproduced, and why
+    source: dict[str, str]  # which version was read, where it is, BibTeX
 
     def runs(self, scale: str) -> list[RunSpec]:
         return [run for experiment in self.experiments.values() for run in experiment.runs(scale)]
@@ -152,7 +153,7 @@ def paper(name: str, root: Path = ROOT) -> Paper:
                         f" {nearest(word, block['methods'])}"
                     )
     experiments = {n: Experiment(name, n, b["where"], b) for n, b in data["experiments"].items()}
-    told = data.get("words", {}), data.get("know", []), data.get("not_there", {})
+    told = data.get("words", {}), data.get("know", []), data.get("not_there", {}), data.get("source", {})
     return Paper(name, data["title"], data["authors"], data["year"], experiments, *told)
 
 

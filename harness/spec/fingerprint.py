@@ -11,15 +11,25 @@ from harness.spec.artefacts import Artefact
 from harness.spec.expand import each, over
 
 RULE = 2  # of verdicts; raise it with each change by which an accepted verdict might have been another
-WORDS = {"artefact", "where", "title", "caption", "deviations", "figure", "claims", "format"}
-LINE_WORDS = {"format", "why"}
+DECIDE = ("comparable_from", "paired_by_seed", "unit")
 
 
 def of_cells(artefact: Artefact) -> str:
-    """Of the selection of cells and the printed numbers."""
-    data = {key: value for key, value in artefact.data.items() if key not in WORDS}
-    lines = {key: [_without(line, LINE_WORDS) for line in data[key]] for key in ("rows", "columns")}
-    return _hash({**data, **lines, "cells": _without(data.get("cells", {}), LINE_WORDS)})
+    """Of what each cell is made of and of the printed numbers, in whatever way and order they are written."""
+    data = artefact.data
+    printed = {key: value for key, value in data.get("reported", {}).items() if key != "numbers"}
+    cells = sorted(([c.row, c.column, c.reported, _chosen(c.select)] for c in artefact.cells), key=_place)
+    return _hash([{key: data[key] for key in DECIDE if key in data}, printed, cells])
+
+
+def _place(cell: list[Any]) -> list[Any]:
+    return cell[:2]
+
+
+def _chosen(select: dict[str, Any]) -> dict[str, Any]:
+    """Without words; values of a table's columns are compared as texts."""
+    rest = {key: value for key, value in select.items() if key != "why"}
+    return rest | {"only": {key: str(value) for key, value in select["only"].items()}}
 
 
 def of_claims(artefact: Artefact, scale: str) -> dict[str, str]:
@@ -68,10 +78,6 @@ def _plain(value: Any) -> Any:
         point = all(isinstance(each, str | int | float) for each in value)
         return [str(each) if point else _plain(each) for each in value]
     return float(value) if isinstance(value, int | float) else value
-
-
-def _without(line: dict[str, Any], words: set[str]) -> dict[str, Any]:
-    return {key: value for key, value in line.items() if key not in words}
 
 
 def _hash(data: Any) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.base.errors import HarnessError
-from harness.base.yamlfile import Lines, line_of, nearest
+from harness.base.yamlfile import Lines, line_of
 from harness.spec.expand import each, over
 
 
@@ -18,17 +18,16 @@ def refuse(data: dict[str, Any], lines: Lines, path: Path) -> None:
 
 def _slips(data: dict[str, Any]) -> Iterator[tuple[tuple, str]]:
     written = [((key, i), line) for key in ("rows", "columns") for i, line in enumerate(data[key])]
-    columns = [str(column["name"]) for column in data["columns"]]
     for at, line in [((), data), *written]:
         if not _is_format(line.get("format", "")):
             yield (*at, "format"), f"format {line['format']!r} prints no number: write one like '.2f'"
-        for name in line.get("blank", []):
-            if name not in columns:
-                yield (*at, "blank"), f"blank column {name!r} does not exist: {nearest(name, columns)}"
     for at, line in [(("cells",), data.get("cells", {})), *written]:
         k = line.get("k", 1)
-        if not (isinstance(k, int) and k >= 1 or 0 < k < 1):
+        if isinstance(k, str) or not (isinstance(k, int) and k >= 1 or 0 < k < 1):
             yield (*at, "k"), f"k is {k}: write how many architectures, or a share of them below 1"
+        for key in ("q", "seed"):
+            if isinstance(line.get(key), str):
+                yield (*at, key), f"{key} is {line[key]!r}: write a number, or the word of one"
     ids = [claim["id"] for claim in data.get("claims", [])]
     for i, claim in enumerate(data.get("claims", [])):
         if not claim["id"] or claim["id"] in ids[:i]:

@@ -99,7 +99,7 @@ def test_nothing_published_tells_of_this_machine(layout):
 
 def test_accepting_again_replaces(layout):
     accept(table(layout), layout, "first numbers", layout.root)
-    tiny.edit(layout.root, "tables/mini/table_1.yaml", '"5.0 (0.2)"', '"9.0 (0.2)"')
+    tiny.edit(layout.root, "tables/mini/table_1.yaml", "| high | 5.0", "| high | 9.0")
     tiny.make_all(layout.root)
     changes = compare(layout, layout.root)
     assert {c.place for c in changes} == {"", "high / strong", "high / weak"}  # "": the YAML was edited

@@ -143,7 +143,7 @@ def test_from_a_run_to_an_accepted_table(tmp_path):
     assert (root / again.splitlines()[1].removeprefix("published: ")).is_file()
     provenance = json.loads((root / accepted.strip()).read_text())
     assert provenance["reason"] == "the first outcome, looked through" and len(provenance["runs"]) == 12
-    tiny.edit(root, "tables/mini/table_1.yaml", 'high: {strong: "5.0', 'high: {strong: "6.0')
+    tiny.edit(root, "tables/mini/table_1.yaml", "| high | 5.0", "| high | 6.0")
     said(harness(root, "make", "mini/table_1"))
     (line,) = harness(root, "check").stderr.splitlines()
     assert line.startswith("changed: mini/table_1: high / strong: the paper's number was")

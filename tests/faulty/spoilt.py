@@ -128,7 +128,7 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
         [f"gold/table_1: plain / a: the paper's number was '71.2 (0.9)' and is '71.1 (0.9)'. {FIND}"],
     ),
     "reported number withdrawn": (
-        respec('counted: {a: "782,938"}', "counted: {}"),
+        respec("| 782,938      |", "|              |"),
         ["counted / a: the paper's number was '782,938' and is ''", "counted / a: … verdict was 'match'"],
     ),
     "better than reported": (
@@ -193,7 +193,7 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
         ["gold/table_1: has no cells … Look closer: snakemake gold_table_1 --config scale=smoke"],
     ),
     "vanished claim": (
-        respec("claims:\n  - id: fancy-wins\n", "claims:\n  - id: fancy-loses\n"),
+        respec("- id: fancy-wins\n", "- id: fancy-loses\n"),
         [
             f"claim fancy-wins: verdict was 'agrees' and is 'absent'. {FIND}",
             "claim fancy-loses: verdict was 'ab",
@@ -208,7 +208,7 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
         ["claim b-beats-a: said 'Setting b is better.' and says 'Setting b is worse.'"],
     ),
     "claim turned around": (
-        respec('relation: ">", right: [plain, a]}]', 'relation: "<", right: [plain, a]}]'),
+        respec(" > plain | a", " < plain | a"),
         ["claim fancy-wins: verdict was 'agrees' and is 'contradicts' (by -12.6", "claim b-beats-a"],
     ),
     "new cell": (
@@ -218,8 +218,8 @@ SPOILT: dict[str, tuple[Change, list[str]]] = {  # what is done to the accepted 
         [f"plain again / a: is new and was never accepted. {FIND}", "plain again / b: is new"],
     ),
     "vanished cell": (
-        respec("blank: [b]\n    architectures: 40", "blank: [a, b]\n    architectures: 40"),
-        ["correlation / a: is gone. Look closer: snakemake gold_table_1 --config scale=smoke"],
+        respec("method: fancy, metric: accuracy", "method: fancy, metric: accuracy, columns: [a]"),
+        ["better_than & printed #1 (100%) / b: is gone. Look closer: snakemake"],
     ),
     "edited exact value": (
         tamper("counted,a,782938,", "counted,a,782939,"),

@@ -274,13 +274,14 @@ def test_numbers_of_the_same_runs_are_compared_run_by_run():
     assert verdict(tuple(run.replace("/m/", "/n/") for run in runs)) == "unclear"
 
 
-def test_a_claim_with_each_becomes_one_per_combination(tmp_path):
+def test_a_claim_over_words_of_its_id_becomes_one_per_combination(tmp_path):
     claim = """claims:
   - id: "{where}-{Which}"
-    each: {where: [low, high], Which: [strong, weak]}
-    text: "{where}: {Which} is above 0."
+    over: {where: [low, high], Which: [strong, weak]}
+    settings: "{where}"
+    text: "{Which} is above 0."
     where: here
-    tests: [{left: ["{where}", "{Which}"], relation: ">", right: 0}]
+    tests: ["{where} | {Which} > 0"]
 """
     with pytest.raises(HarnessError, match=r"line \d+: claims.0.id"):  # an id is in small letters
         artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=HEAD + claim))

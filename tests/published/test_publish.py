@@ -34,7 +34,7 @@ def layout(tmp_path):
     """Accepted once; then the paper prints another number and all is made again."""
     layout = tiny.made(tmp_path)
     list(accept_all(artefacts.artefacts(tmp_path), layout, "first numbers", tmp_path))
-    tiny.edit(tmp_path, TABLE, '"5.0 (0.2)"', '"9.0 (0.2)"')
+    tiny.edit(tmp_path, TABLE, "| high | 5.0", "| high | 9.0")
     tiny.make_all(tmp_path)
     yield layout
     tiny.forget()

@@ -14,16 +14,16 @@ title: A table
 cells: {experiment: noise, only: {kind: x}, metric: mean}
 rows:
   - {name: 0, setting: low, only: {part: stem}}
-  - {name: high, setting: high, method: weak, blank: [other], only: {kind: z}}
+  - {name: high, setting: high, method: weak, columns: [strong, both], only: {kind: z}}
   - {name: none, absent: nobody ever ran this row}
 columns:
   - {name: strong, method: strong}
   - {name: other, method: weak, absent: nobody ever ran this column}
   - {name: both, only: {kind: y}, format: ".3f"}
-reported:
-  numbers:
-    0: {strong: 1, other: "-", both: "0.5"}
-    none: {strong: "2.0"}
+printed: |
+  |      | strong | other | both |
+  | 0    | 1      | -     | 0.5  |
+  | none | 2.0    |       |      |
 """
 
 
@@ -45,11 +45,11 @@ def test_the_row_decides_over_the_column_over_what_all_share(artefact):
     assert cell(artefact, "0", "both").select["only"] == {"kind": "y", "part": "stem"}
     assert cell(artefact, "high", "both").select["only"] == {"kind": "z"}
     assert "name" not in cell(artefact, "0", "both").select
-    assert not [c for c in artefact.cells if (c.row, c.column) == ("high", "other")]  # blank
+    assert not [c for c in artefact.cells if (c.row, c.column) == ("high", "other")]
 
 
 def test_what_the_paper_prints(artefact):
-    assert cell(artefact, "0", "strong").reported == "1"  # text, also where YAML reads a number
+    assert cell(artefact, "0", "strong").reported == "1"
     assert cell(artefact, "0", "other").reported is None  # a dash is no number
     assert cell(artefact, "0", "both").reported == "0.5"
     assert cell(artefact, "high", "strong").reported is None

@@ -24,12 +24,12 @@ rows:
     each: {{where: [low, high], depth: [0, 7]}}
     setting: "{{where}}"
     only: {{depth: "{{depth}}", kind: "at {{depth}} of {{other}}"}}
-    blank: ["{{where}} too"]
+    columns: [q, "{{where}} too"]
 columns:
   - {{name: q}}
   - {{name: "{{c}} too", each: {{c: [low, high]}}}}
 claims:
-  - {{id: a, text: b, where: c, tests: [{{left: [high 7, q], relation: ">", right: 0}}]}}
+  - {{id: a, text: b, where: c, tests: [high 7 | q > 0]}}
 """
 )
 
@@ -47,7 +47,7 @@ def test_a_line_with_each_becomes_one_per_combination(tmp_path):
     (cell,) = [c for c in artefact.cells if (c.row, c.column) == ("high 7", "q")]
     assert cell.select["setting"] == "high"
     assert cell.select["only"] == {"depth": "7", "kind": "at 7 of {other}"}  # an unknown word stays as it is
-    assert [c.column for c in artefact.cells if c.row == "high 7"] == ["q", "low too"]
+    assert [c.column for c in artefact.cells if c.row == "high 7"] == ["q", "high too"]
     assert "each" not in artefact.data["rows"][1]
 
 

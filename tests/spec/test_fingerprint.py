@@ -11,15 +11,15 @@ YAML = "tables/mini/table_1.yaml"
 @pytest.mark.parametrize(
     "old, new, same",
     [
-        ('relation: ">", right: [low, strong]', 'right: [low, strong], relation: ">"', True),
-        ("right: [low, strong]", "right: [low, strong], margin: 0.0", False),
-        ("each: {a: [low, high], b: [strong, weak]}", "each: {b: [strong, weak], a: [low, high]}", False),
+        ("high | strong > low | strong", '{right: [low, strong], left: [high, strong], relation: ">"}', True),
+        ("low | strong", "low | strong by 0", False),
+        ("over: {a: [low, high], b: [strong, weak]}", "over: {b: [strong, weak], a: [low, high]}", False),
     ],
 )
 def test_the_hash_of_a_claim_is_that_of_what_is_judged(tmp_path, old, new, same):
-    """Once the order of the words of `each`, which orders a trend, made no difference."""
-    trend = '{trend: rising, each: {a: [low, high], b: [strong, weak]}, over: ["{a}", "{b}"]}'
-    more = f"  - {{id: line, text: It rises., where: here, tests: [{trend}]}}\n"
+    """Once the order of the words of `over`, which orders a trend, made no difference."""
+    trend = "over: {a: [low, high], b: [strong, weak]}, tests: ['rising({a} | {b})']"
+    more = f"  - {{id: line, text: It rises., where: here, {trend}}}\n"
     tiny.project(tmp_path, TABLE=tiny.TABLE + more)
     before = fingerprint.of_claims(artefacts.find("mini/table_1", tmp_path), "smoke")
     tiny.edit(tmp_path, YAML, old, new)

@@ -66,7 +66,7 @@ def test_in_a_cell(tmp_path, old, new, told):
 @pytest.mark.parametrize("printed", ["five", "0,5", "5.0 (x)"])
 def test_a_printed_number_that_is_none_has_its_cell(tmp_path, printed):
     root = tiny.project(tmp_path)
-    tiny.edit(root, TABLE, 'high: {strong: "5.0 (0.2)"', f'high: {{strong: "{printed}"')
+    tiny.edit(root, TABLE, "| high | 5.0 (0.2)", f"| high | {printed}")
     layout = tiny.run_all(root)
     with pytest.raises(HarnessError, match="mini/table_1: high / strong: reported number '.*' is not one"):
         make(artefacts.find("mini/table_1", root), layout, root)
