@@ -12,7 +12,7 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from harness.metrics.resampled import scatter
 from harness.numbers.stats import LEVEL, Estimate, quantile, welch_df
@@ -69,7 +69,7 @@ class Contrast:
         if self.se == 0:
             return float(self.value <= asked)
         t = (self.value - asked) / self.se
-        return float(stats.t.sf(t, self.df) if math.isfinite(self.df) else stats.norm.sf(t))
+        return float(special.stdtr(self.df, -t) if math.isfinite(self.df) else special.ndtr(-t))
 
     def below(self, asked: float) -> float:
         """The same against its being no less."""

@@ -7,7 +7,8 @@ the fewer runs were there before.
 
 from functools import cache
 
-from scipy.stats import multivariate_normal, norm
+import numpy as np
+from scipy import special
 
 ALL = 0.025  # on each side, over both looks
 FIRST = 0.9 * ALL
@@ -18,13 +19,14 @@ def side(had: float = 1.0) -> float:
     """The largest p value that is significant, on each side; `had`: the share of runs of the first look."""
     if had >= 1:
         return FIRST
-    first, low, high = norm.isf(FIRST), FIRST / 1000, ALL
-    between = had**0.5
-    both = multivariate_normal(cov=[[1, between], [between, 1]])
+    first, low, high = -special.ndtri(FIRST), FIRST / 1000, ALL
+    between = had**0.5  # the correlation of the two looks
 
     def spent(second: float) -> float:
         """What a second look finds that the first did not."""
-        return float(norm.cdf(first) - both.cdf([first, norm.isf(second)]))
+        found = np.linspace(-special.ndtri(second), 10, 20_001)
+        missed = special.ndtr((first - between * found) / (1 - had) ** 0.5)
+        return float(np.trapezoid(np.exp(-(found**2) / 2) / (2 * np.pi) ** 0.5 * missed, found))
 
     for _ in range(40):
         middle = (low + high) / 2

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from harness.numbers.contrast import Contrast
 
@@ -64,7 +64,7 @@ def _alike(settings: Sequence[Contrast]) -> bool:
     v, df = np.array([c.per_run for c in settings]), np.array([c.df_runs for c in settings])
     value = df.sum() * math.log((v * df).sum() / df.sum()) - (df * np.log(v)).sum()
     value /= 1 + ((1 / df).sum() - 1 / df.sum()) / (3 * (len(v) - 1))
-    return bool(stats.chi2.sf(value, len(v) - 1) > LIKELY)
+    return bool(special.chdtrc(len(v) - 1, value) > LIKELY)
 
 
 def _scattering(c: Contrast, usual: float, df: float) -> Contrast:

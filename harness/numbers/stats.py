@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from harness.metrics.resampled import drawn, scatter
 
@@ -174,7 +174,7 @@ def _mean(statistic: Callable[..., float], runs: Sequence[tuple[np.ndarray, ...]
 def quantile(df: float, level: float = LEVEL) -> float:
     """The two-sided quantile of Student's t."""
     below = (1 + level) / 2
-    return float(stats.t.ppf(below, df) if math.isfinite(df) else stats.norm.ppf(below))
+    return float(special.stdtrit(df, below) if math.isfinite(df) else special.ndtri(below))
 
 
 def welch_df(parts: Iterable[tuple[float, float]]) -> float:
