@@ -27,7 +27,7 @@ def judged(tmp_path):
     """The verdicts of the claims whose tests are given as YAML."""
 
     def judge(tests: str, scale: str = "smoke", more: str = "", **values) -> Verdict:
-        claim = f"claims:\n  - {{id: it, text: It holds., where: here, {more} tests: [{tests}]}}\n"
+        claim = f"claims:\n  - {{id: it, text: It holds., where: section 1, {more} tests: [{tests}]}}\n"
         artefact = artefacts.find("mini/table_1", tiny.project(tmp_path, TABLE=HEAD + claim))
         (found,) = claims.judge_claims(artefact, cells(**values), scale)
         assert (found.id, found.text, found.where) == ("it", "It holds.", "here")
@@ -280,7 +280,7 @@ def test_a_claim_over_words_of_its_id_becomes_one_per_combination(tmp_path):
     over: {where: [low, high], Which: [strong, weak]}
     settings: "{where}"
     text: "{Which} is above 0."
-    where: here
+    where: section 1
     tests: ["{where} | {Which} > 0"]
 """
     with pytest.raises(HarnessError, match=r"line \d+: claims.0.id"):  # an id is in small letters
