@@ -8,38 +8,49 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 from harness.base.files import ROOT
 
 PARTS = ("harness", "reproduce", "tables", "figures", "config", "profiles")
+# The last would hide what a closed pipe does.
+LEFT_OUT = ("NAS_DATA", "NAS_CACHE", "PYTHONPATH", "SNAKEMAKE_PROFILE", "PYTHONUNBUFFERED")
 FILES = ("Snakefile", "environment.yml", "pyproject.toml")
 
 
-def copy(root: Path, without: Collection[str] = ()) -> Path:
-    """What git would check out, but for these papers' folders."""
+def copy(root: Path) -> Path:
+    """What git would check out."""
     root.mkdir()
     for part in PARTS:
-        left_out = shutil.ignore_patterns("__pycache__", *(without if part != "harness" else ()))
-        shutil.copytree(ROOT / part, root / part, ignore=left_out)
+        shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
     for file in FILES:
         shutil.copy(ROOT / file, root / file)
     return root
 
 
-def start(root: Path, *targets: str, cache: str = "", before=None, **changed: str) -> subprocess.Popen[str]:
-    """The campaign in a process group of its own, with this interpreter and none of this machine's data."""
-    env = {k: v for k, v in os.environ.items() if k not in ("NAS_DATA", "NAS_CACHE", "PYTHONPATH")}
+def environment(root: Path, **changed: str) -> dict[str, str]:
+    """None of this machine's data, and the commands beside this interpreter."""
+    env = {k: v for k, v in os.environ.items() if k not in LEFT_OUT}
     env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), env.get("PATH", "")])
-    env |= {"NAS_CACHE": cache or str(root / "cache"), "OMP_NUM_THREADS": "1", **changed}
+    return env | {"NAS_CACHE": str(root / "cache"), "OMP_NUM_THREADS": "1"} | changed
+
+
+def start(root: Path, *words: str, before=None, **changed: str) -> subprocess.Popen[str]:
+    """The campaign in a process group of its own, which hears Ctrl-C whoever started the tests."""
+
+    def first() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if before:
+            before()
+
     return subprocess.Popen(
-        [sys.executable, "-m", "snakemake", *targets],
+        ["snakemake", *words],
         cwd=root,
-        env=env,
+        env=environment(root, **changed),
         start_new_session=True,
-        preexec_fn=before,
+        preexec_fn=first,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -52,6 +63,14 @@ def told(root: Path, *words: str, code: int = 0, before=None, **changed: str) ->
     said, _ = process.communicate(timeout=240)
     assert process.returncode == code, said
     return said
+
+
+def harness(root: Path, *words: str, before=None, **changed: str) -> subprocess.CompletedProcess[str]:
+    """`python -m harness` with these words."""
+    command, env = [sys.executable, "-m", "harness", *words], environment(root, **changed)
+    return subprocess.run(
+        command, cwd=root, env=env, preexec_fn=before, capture_output=True, text=True, timeout=240
+    )
 
 
 def records(root: Path) -> dict[str, Path]:

@@ -1,8 +1,11 @@
 """The paper `gold`: a checked-in project with sealed records, and the files that must come of them."""
 
+import atexit
 import json
 import math
 import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import tiny
@@ -162,8 +165,15 @@ def remake(layout: Layout) -> None:
 
 
 def accepted(folder: Path) -> Layout:
-    """The project with everything made and accepted."""
-    return accept_all(build(folder))
+    """The project with everything made and accepted: a copy of what is made once."""
+    return Layout("smoke", shutil.copytree(_accepted(), folder / "project"))
+
+
+@cache
+def _accepted() -> Path:
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    return accept_all(build(folder)).root
 
 
 def accept_all(layout: Layout) -> Layout:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import tiny
+from campaigns import harness
 from snakemake_interface_executor_plugins.settings import ExecMode
 from snakemake_interface_logger_plugins.common import LogEvent
 
@@ -36,15 +37,6 @@ def as_anybody() -> None:
     """Root writes wherever it likes; without this capability it is held to rights like anybody."""
     override, drop = 1, 24
     ctypes.CDLL(None).prctl(drop, override, 0, 0, 0)
-
-
-def harness(root: Path, *words: str, before=None) -> subprocess.CompletedProcess[str]:
-    env = {k: v for k, v in os.environ.items() if k not in ("NAS_DATA", "PYTHONPATH")}
-    env |= {"NAS_CACHE": str(root / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "harness", *words]
-    return subprocess.run(
-        command, cwd=root, env=env, preexec_fn=before, capture_output=True, text=True, timeout=240
-    )
 
 
 def refusal(root: Path, *words: str, before=None) -> str:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import tiny
+from campaigns import start
+from campaigns import told as campaign
 from sealed import edit_record
 
 from harness.accepted.accept import accept
@@ -28,35 +30,6 @@ HIGH, LOW = (
 )
 
 
-def start(root: Path, *words: str, **changed: str) -> subprocess.Popen:
-    """A campaign in a process group of its own, which hears Ctrl-C whoever started the tests."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    left_out = ("NAS_DATA", "PYTHONPATH", "SNAKEMAKE_PROFILE")
-    env = {k: v for k, v in os.environ.items() if k not in left_out}
-    env |= {"PATH": path, "OMP_NUM_THREADS": "1", "NAS_CACHE": str(root / "cache")}
-    env["NAS_WARM"] = "off"  # loading torch takes longer than these campaigns
-    env |= changed
-    command = [str(Path(sys.executable).with_name("snakemake")), *words]
-    return subprocess.Popen(
-        command,
-        cwd=root,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-
-
-def campaign(root: Path, *words: str, code: int = 0, **changed: str) -> str:
-    """What it tells on the screen."""
-    done = start(root, *(words or ["mini_table_1"]), **changed)
-    told = done.communicate(timeout=240)[0]
-    assert done.returncode == code, told
-    return told
-
-
 def record(root: Path, run: str) -> Path:
     return root / "results" / "smoke" / "runs" / run / "run.json"
 
@@ -71,17 +44,6 @@ def whole(tmp_path_factory) -> Path:
     return root
 
 
-def test_jobs_of_a_campaign_are_forks_of_a_process_that_has_loaded_torch(tmp_path):
-    """Once each started alone: Snakemake's script calls its Python `python3`, the jobs call it `python`."""
-    module = tiny.MODULE.replace(
-        "    run.progress(", '    import sys\n    print("loaded", "torch" in sys.modules)\n    run.progress('
-    )
-    root = tiny.checkout(tmp_path, EXPERIMENTS=SMALL, MODULE=module)
-    campaign(root, NAS_WARM="")
-    logs = [root / "results/smoke/log/runs" / f"{run}.log" for run in [*HIGH, *LOW]]
-    assert ["loaded True" in log.read_text() for log in logs] == [True] * 4
-
-
 def test_the_display_counts_what_this_command_needs(whole, tmp_path):
     """One run of the project's four is asked for; its old record is none that this command made."""
     told = campaign(
@@ -94,8 +56,12 @@ def test_the_display_counts_what_this_command_needs(whole, tmp_path):
 
 @pytest.mark.parametrize("warm", ["off", ""], ids=["alone", "forked"])
 def test_an_interrupt_is_clean_and_the_same_command_goes_on(tmp_path, warm):
-    """Ctrl-C reaches every process of the command; one run is done, one waits for a file."""
-    wait = "    import pathlib, time\n    print('begun', flush=True)\n"
+    """Ctrl-C reaches every process of the command; one run is done, one waits for a file.
+
+    Jobs of four or more are forks of a process that has loaded torch. Once each started alone: Snakemake's
+    script calls its Python `python3`, the jobs call it `python`.
+    """
+    wait = "    import pathlib, sys, time\n    print('begun, loaded', 'torch' in sys.modules, flush=True)\n"
     wait += "    while config.shift and not pathlib.Path('go').exists():\n"
     slow = tiny.MODULE.replace("    truth = run", f"{wait}        time.sleep(0.05)\n    truth = run", 1)
     root = tiny.checkout(tmp_path, EXPERIMENTS=SMALL, MODULE=slow)
@@ -111,8 +77,11 @@ def test_an_interrupt_is_clean_and_the_same_command_goes_on(tmp_path, warm):
     with pytest.raises(ProcessLookupError):
         os.killpg(started.pid, 0)  # none of its processes is left
     assert not any(record(root, run).exists() for run in HIGH)
+    begun = [log.read_text() for log in (root / "results/smoke/log/runs").rglob("*.log")]
+    loaded = {line for text in begun for line in text.splitlines() if line.startswith("begun")}
+    assert loaded == {f"begun, loaded {warm == ''}"}
     (root / "go").touch()
-    assert "4/4 runs, complete" in campaign(root, NAS_WARM=warm)
+    assert "4/4 runs, complete" in campaign(root, "mini_table_1")
 
 
 def test_an_interrupt_while_jobs_are_planned_is_one_sentence(tmp_path):
@@ -137,7 +106,10 @@ def test_a_record_that_is_missing_is_made_again(whole):
     """Though the table, the report and all that was made from it are still there."""
     path = record(whole, LOW[0])
     kept = path.rename(path.with_suffix(".kept"))
-    plans = [start(whole, target, "--dry-run") for target in ("all", "mini_table_1", "check", "report")]
+    plans = [
+        start(whole, target, "--dry-run", NAS_WARM="off")
+        for target in ("all", "mini_table_1", "check", "report")
+    ]
     told = [plan.communicate(timeout=240)[0] for plan in plans]
     kept.rename(path)
     for planned in told:
@@ -148,7 +120,7 @@ def test_a_record_that_is_missing_is_made_again(whole):
 def test_a_mistake_of_one_run_stops_no_other_and_is_told_at_the_end(tmp_path):
     wrong = SMALL.replace("high: {shift: 5.0}", "high: {shift: far}")
     root = tiny.checkout(tmp_path, EXPERIMENTS=wrong)
-    told = campaign(root, code=1)
+    told = campaign(root, "mini_table_1", code=1)
     for run in HIGH:
         assert f"harness: {run}: shift is 'far': write a value of type float" in told
         assert f"python -m harness run {run} --scale smoke" in told
@@ -159,7 +131,7 @@ def test_a_mistake_of_one_run_stops_no_other_and_is_told_at_the_end(tmp_path):
 
 def test_a_mistake_in_a_file_stops_before_anything_is_run(tmp_path):
     root = tiny.checkout(tmp_path, TABLE=tiny.TABLE.replace("setting: low}", "setting: lo}"))
-    told = campaign(root, code=1)
+    told = campaign(root, "mini_table_1", code=1)
     assert "table_1.yaml, line 9: setting 'lo' does not exist: did you mean 'low'?" in told
     assert not (root / "results").exists()
 
@@ -222,7 +194,7 @@ def test_records_that_keep_their_dates_from_another_machine_are_seen(whole, tmp_
     times = path.stat()
     edit_record(path.parent, reseal=True, metrics=[{"name": "mean", "value": 77.25, "unit": ""}])
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    campaign(root)
+    campaign(root, "mini_table_1")
     assert files(root) != before and "Nothing to be done" in campaign(root, "mini_table_1", "--dry-run")
 
 
@@ -259,7 +231,7 @@ def test_runs_of_older_code_that_was_vouched_for_are_not_made_again(whole, tmp_p
     assert re.search(r"params have changed since last execution:\n +page$", told, re.M), told
     assert {run: record(root, run).stat().st_mtime_ns for run in before} == before
     ledger.path_of(root).unlink()
-    campaign(root, "all")
+    campaign(root, "mini_table_1")
     assert not {record(root, run).stat().st_mtime_ns for run in before} & {*before.values()}
     tiny.forget()
 

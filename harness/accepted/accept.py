@@ -10,8 +10,8 @@ from harness.accepted import history, reproduced
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT, write_atomic
 from harness.base.layout import Layout, artefact_file
-from harness.make.fresh import require_fresh
-from harness.make.make import REMADE, computed, outputs, render_made
+from harness.make.fresh import REMADE, outputs, require_fresh
+from harness.make.make import computed, render_made
 from harness.numbers import cellfile
 from harness.published import manifest, publish
 from harness.runs import archives

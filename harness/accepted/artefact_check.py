@@ -103,6 +103,7 @@ class _One:
         self.cells = cellfile.cells(self._file(layout.published, ".cells.csv"))
         self.claims = cellfile.claims(self._file(layout.published, ".claims.csv"))
         self.noted = cellfile.provenance(self._file(layout.published, ".provenance.json"))
+        self.kept: Made | None = None
         self.much = len(self.cells) + len(self.claims)
         self.rerun = f"snakemake {artefact.target} --config scale={layout.scale}"
         self.find = f"python -m harness find {artefact.name} --scale {layout.scale}"
@@ -183,10 +184,10 @@ class _One:
                 return [self.told(what)]
         try:
             with reading("a record", "is none that runs leave", "bring published/ back with git"):
-                made = computed(self.artefact, self.apart, self.root)
+                self.kept = computed(self.artefact, self.apart, self.root)
         except HarnessError as error:
             return [self.told(f"cannot be made from its kept records: {error}")]
-        return self._places(made, True)
+        return self._places(self.kept, True)
 
     def otherwise_shown(self) -> list[Change]:
         """Its page and its LaTeX say what its cells say; a picture is held by its digest."""
@@ -208,7 +209,8 @@ class _One:
     def from_here(self, found: Checked) -> list[Change]:
         """What was made here: of today's code, as its records give it, and as it was accepted."""
         try:
-            made = computed(self.artefact, self.layout, self.root)  # first: a copied record is told as one
+            # First: a copied record is told as one. And what equal records give is not computed twice.
+            made = computed(self.artefact, self.layout, self.root, self.kept)
             records = require_fresh(self.artefact, self.layout, self.root)
         except HarnessError as error:
             what = str(error).split(": make it again")[0].removeprefix(f"{self.artefact.name} ")

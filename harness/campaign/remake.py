@@ -10,8 +10,7 @@ import time
 
 from harness.base.errors import HarnessError
 from harness.base.layout import Layout
-from harness.make.fresh import require_fresh
-from harness.make.make import outputs
+from harness.make.fresh import outputs, require_fresh
 from harness.runs.stale import is_there
 from harness.spec.artefacts import Artefact
 from harness.spec.experiments import RunSpec

@@ -7,11 +7,20 @@ from typing import Any
 
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT, sha256_of, write_atomic
-from harness.base.layout import Layout
+from harness.base.layout import Layout, artefact_file
 from harness.code.code_id import drawing_id, step_id
 from harness.runs.record import read_record
 from harness.runs.stale import why_stale
 from harness.spec.artefacts import Artefact
+
+SUFFIXES = {"table": (".cells.csv", ".claims.csv", ".md", ".tex", ".html")}
+SUFFIXES["figure"] = (".cells.csv", ".claims.csv", ".png", ".svg", ".pdf", ".md")
+REMADE = (".svg", ".pdf", ".html")  # made of the cells in a second: git need not carry them
+
+
+def outputs(artefact: Artefact, base: Path) -> list[Path]:
+    """The files of an artefact below results/<scale> or published/<scale>."""
+    return [artefact_file(base, artefact.name, suffix) for suffix in SUFFIXES[artefact.kind]]
 
 
 def decided_by(artefact: Artefact, scale: str, root: Path = ROOT) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import importlib.util
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,19 +19,6 @@ from harness.numbers.cellfile import read_cells
 from harness.spec import fingerprint
 from harness.spec.artefacts import Artefact
 
-SUFFIXES = {"table": (".cells.csv", ".claims.csv", ".md", ".tex", ".html")}
-SUFFIXES["figure"] = (".cells.csv", ".claims.csv", ".png", ".svg", ".pdf", ".md")
-REMADE = (
-    ".svg",
-    ".pdf",
-    ".html",
-)  # made of the cells in a second: git need not carry them
-
-
-def outputs(artefact: Artefact, base: Path) -> list[Path]:
-    """The files of an artefact below results/<scale> or published/<scale>."""
-    return [artefact_file(base, artefact.name, suffix) for suffix in SUFFIXES[artefact.kind]]
-
 
 @dataclass(frozen=True)
 class Made:
@@ -43,9 +30,11 @@ class Made:
     claims: str
 
 
-def computed(artefact: Artefact, layout: Layout, root: Path = ROOT) -> Made:
-    """Runs → rows → cells → verdicts."""
+def computed(artefact: Artefact, layout: Layout, root: Path = ROOT, known: Made | None = None) -> Made:
+    """Runs → rows → cells → verdicts; where the rows are those of `known`, so are the rest."""
     stacked, records = rows.collect(artefact.runs(layout.scale, root), layout, artefact.cells)
+    if known and rows.equal(stacked, known.rows):
+        return replace(known, records=records)
     filled = cells.fill(artefact, stacked, layout.scale, root)
     csv = cells.to_frame(filled).to_csv(index=False, lineterminator="\n", float_format=_digits)
     tested = claims.to_frame(claims.judge_claims(artefact, filled, layout.scale))

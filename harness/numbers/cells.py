@@ -88,7 +88,8 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     if select.get("reduce") == "text":
         text = str(_single(_frame(rows, cell, runs, where)[select["of"]], where))
         verdict = judge_text(text, cell.reported) if cell.reported else Verdict("")
-        verdict, made_of = _excused(cell, text, verdict, where), rows.left(*_asked(rows, cell), runs)
+        made_of = tuple(rows.left(*_asked(rows, cell), runs))
+        verdict = _excused(cell, text, verdict, where)
         return Filled(cell.row, cell.column, None, text, cell.reported, verdict, made_of)
     estimate = reduce(rows, cell, runs, context, where)
     verdict = Verdict("")
@@ -104,7 +105,7 @@ def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Con
     if "drawn" in cell.select:  # of the first run; a drawing shows one, the number beside it is of all
         drawn = str(_single(_frame(rows, cell, runs[:1], where)[cell.select["drawn"]], where))
     verdict, found_by = _excused(cell, estimate, verdict, where), tuple(run.id for run in truths)
-    made_of = rows.left(*_asked(rows, cell), runs)
+    made_of = tuple(rows.left(*_asked(rows, cell), runs))
     return Filled(cell.row, cell.column, estimate, drawn, cell.reported, verdict, made_of, found_by)
 
 
@@ -220,12 +221,11 @@ def _is_missing(rows: Tables, cell: Cell, runs: list[RunSpec], where: str) -> bo
     if cell.select.get("table", "metrics") not in rows.frames:
         return False
     table, only = _asked(rows, cell)
-    found = rows.rows(table, runs, only)
-    if not found.empty:  # fewer architectures than are to remain
-        return bool(cell.select.get("k", 0) > found.groupby("run").size().min())
+    if left := rows.left(table, only, runs):  # fewer architectures than are to remain
+        return bool(cell.select.get("k", 0) > min(left.values()))
     # A grid may end earlier at a scale; a name that no run has is a slip of the pen.
     names = {column: value for column, value in only.items() if not is_number(str(value))}
-    if not rows.rows(table, runs, {}).empty and rows.rows(table, runs, names).empty:
+    if rows.left(table, {}, runs) and not rows.left(table, names, runs):
         raise HarnessError(f"{where}: its runs left nothing for {names}, only for other names: mend it")
     return True
 

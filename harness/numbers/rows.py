@@ -59,6 +59,10 @@ def _chosen(cells: Sequence[Cell]) -> dict[str, dict[str, set[str]]]:
     return found
 
 
+def equal(some: dict[str, pd.DataFrame], others: dict[str, pd.DataFrame]) -> bool:
+    return some.keys() == others.keys() and all(some[name].equals(others[name]) for name in some)
+
+
 def write(rows: dict[str, pd.DataFrame], folder: Path) -> None:
     """One CSV per table, readable on its own; what only an earlier making left here goes."""
     for path in folder.glob("*.csv"):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from harness.metrics.resampled import drawn, scatter
 
@@ -152,7 +152,7 @@ def _mean(statistic: Callable[..., float], runs: Sequence[tuple[np.ndarray, ...]
 def quantile(df: float, together: int = 1) -> float:
     """The two-sided 95 % quantile of Student's t; `together`: of so many intervals at once."""
     below = 1 - (1 - LEVEL) / 2 / together
-    return float(stats.t.ppf(below, df) if math.isfinite(df) else stats.norm.ppf(below))
+    return float(special.stdtrit(df, below) if math.isfinite(df) else special.ndtri(below))
 
 
 def _welch_df(parts: Sequence[tuple[float, float]]) -> float:

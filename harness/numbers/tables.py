@@ -22,9 +22,9 @@ class Tables:
         found = self._found(table, runs, only).values()
         return self.frames[table].take(np.sort(np.concatenate([*found, np.empty(0, int)])))
 
-    def left(self, table: str, only: dict[str, Any], runs: Sequence[RunSpec]) -> tuple[str, ...]:
-        """The names of those of these runs that left such rows."""
-        return tuple(self._found(table, runs, only))
+    def left(self, table: str, only: dict[str, Any], runs: Sequence[RunSpec]) -> dict[str, int]:
+        """How many such rows each of these runs left, of those that left any."""
+        return {run: len(rows) for run, rows in self._found(table, runs, only).items()}
 
     def _found(self, table: str, runs: Sequence[RunSpec], only: dict[str, Any]) -> dict[str, np.ndarray]:
         groups, frame = self._grouped(table, tuple(only)), self.frames[table]

@@ -11,7 +11,7 @@ from harness.accepted import history, outcomes
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.layout import Layout, artefact_file, scale_rank
-from harness.make import make, render
+from harness.make import fresh, make, render
 from harness.numbers import cellfile
 from harness.report.numbers import Number, number
 from harness.report.picture import picture
@@ -107,7 +107,7 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
         section.caption = make.caption_of(artefact, layout.scale, frame, records)
         section.table = render.html_table(artefact, frame) if artefact.kind == "table" else ""
         section.truths = list(dict.fromkeys(make.truth_line(t) for r in records for t in r["truths"]))
-        section.files = [layout.relative(f) for f in make.outputs(artefact, layout.results) if f.is_file()]
+        section.files = [layout.relative(f) for f in fresh.outputs(artefact, layout.results) if f.is_file()]
     with _told(section):
         section.picture = picture(svg, png) if artefact.kind == "figure" else ""
     with _told(section):

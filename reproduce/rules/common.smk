@@ -5,8 +5,7 @@ from functools import partial
 from harness.base.files import sha256_of
 from harness.campaign import remake
 from harness.code.code_id import step_id
-from harness.make.fresh import decided_by
-from harness.make.make import outputs
+from harness.make.fresh import decided_by, outputs
 
 
 def spec_of(wildcards):

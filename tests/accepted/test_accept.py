@@ -5,7 +5,6 @@ import json
 import lzma
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from harness.accepted.check import compare
 from harness.base.errors import HarnessError
 from harness.base.files import sha256_of
 from harness.base.layout import Layout
-from harness.make.make import outputs
+from harness.make.fresh import outputs
 from harness.spec import artefacts
 
 
@@ -122,27 +121,6 @@ def test_of_several_the_page_is_written_once_also_where_one_is_refused(layout, m
         for path in accept_all(artefacts.artefacts(layout.root), layout, "looked through", layout.root):
             done.append(path.name)
     assert done == ["table_1.provenance.json", "table_2.provenance.json"] and written == [layout.root]
-
-
-def test_the_command(tmp_path):
-    """`python -m harness accept` in a checkout of its own, refused and done."""
-    root = tiny.checkout(tmp_path)
-    tiny.run_all(root)
-    layout = tiny.make_all(root)
-
-    def command(*words: str) -> subprocess.CompletedProcess[str]:
-        called = [sys.executable, "-m", "harness", *words]
-        return subprocess.run(called, cwd=root, capture_output=True, text=True)
-
-    refused = command("accept", "mini/table_1", "--reason", "ok")
-    assert refused.returncode == 1
-    assert refused.stderr.startswith("harness: accept needs --reason") and refused.stderr.count("\n") == 1
-    assert command("accept").returncode == 2  # --reason is not optional
-    done = command("accept", "mini/table_1", "--reason", "numbers as expected")
-    assert done.stdout == "published/smoke/tables/mini/table_1.provenance.json\n"
-    assert command("check").returncode == 0
-    shutil.rmtree(layout.results / "tables")
-    assert command("check").returncode == 1
 
 
 def test_records_of_uncommitted_code_are_refused(layout):

@@ -17,6 +17,7 @@ from harness.accepted.artefact_check import _alike
 from harness.base.errors import HarnessError
 from harness.base.layout import Layout
 from harness.numbers import cellfile
+from harness.numbers import cells as filling
 from harness.spec import artefacts
 
 
@@ -196,6 +197,15 @@ def test_runs_that_come_out_inside_the_interval_are_green_and_each_number_is_cou
     on_another_processor(layout)
     found = check.check(layout, layout.root)
     assert found.changes == [] and found.loosely[check.ELSEWHERE] == cells
+
+
+def test_what_equal_records_give_is_computed_once(tmp_path, monkeypatch):
+    layout, filled, plain = accepted(tmp_path), [], filling.fill
+    monkeypatch.setattr(filling, "fill", lambda one, *rest: filled.append(one.name) or plain(one, *rest))
+    assert check.compare(layout, layout.root) == [] and len(filled) == len(set(filled)) == 3
+    again(layout, 70.5, 71.25, 71.0)
+    filled.clear()
+    assert check.compare(layout, layout.root) == [] and filled.count("gold/table_1") == 2
 
 
 def test_a_measured_time_is_counted_apart_and_may_be_any_number(tmp_path):

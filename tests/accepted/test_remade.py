@@ -8,7 +8,7 @@ from gold import accepted
 
 from harness.accepted.remade import FROM_RECORDS, SHOWN, place_of, remake
 from harness.base.errors import HarnessError
-from harness.make.make import outputs
+from harness.make.fresh import outputs
 from harness.report import build
 from harness.spec import artefacts
 

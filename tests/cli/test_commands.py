@@ -1,7 +1,6 @@
 """`python -m harness …` as a user calls it: exit codes, one sentence for a mistake, no slow imports."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -9,6 +8,7 @@ import time
 
 import pytest
 import tiny
+from campaigns import environment, harness
 
 from harness.base.files import ROOT
 from harness.cli import commands
@@ -16,18 +16,6 @@ from harness.runs.record import read_record
 from harness.spec import artefacts
 
 RUN = "mini/noise/strong/low/s0"
-LEFT_OUT = ("NAS_DATA", "PYTHONPATH", "PYTHONUNBUFFERED")  # the last would hide what a closed pipe does
-
-
-def environment(cache) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if k not in LEFT_OUT}
-    return {**kept, "NAS_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
-
-
-def harness(root, *words) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "harness", *words]
-    env = environment(root / "cache")
-    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=240)
 
 
 def said(done, code=0) -> str:
@@ -120,9 +108,7 @@ def test_a_mistake_in_a_file_is_one_sentence(tmp_path):
 
 
 def test_data_folder_that_is_none(checkout):
-    env = {**environment(checkout), "NAS_DATA": "/nowhere/at/all"}
-    command = [sys.executable, "-m", "harness", "data", "list"]
-    done = subprocess.run(command, cwd=checkout, env=env, capture_output=True, text=True)
+    done = harness(checkout, "data", "list", NAS_DATA="/nowhere/at/all")
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert "NAS_DATA names /nowhere/at/all, which is not a folder" in done.stderr
 
@@ -298,3 +284,9 @@ def test_a_question_is_answered_at_once(command):
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.splitlines()[-1].removeprefix("loaded:").split())
     assert "harness" in loaded and not loaded & SLOW
+
+
+def test_a_campaign_is_planned_without_them_too():
+    code = "import harness.campaign.campaign, harness.campaign.remake, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not {name.split(".")[0] for name in done.stdout.split()} & SLOW

@@ -33,7 +33,24 @@ def test_correlations_with_ties_are_scipys(pairs):
     prediction, truth = arrays(pairs)
     assert spearman(prediction, truth) == pytest.approx(scipy_stats.spearmanr(prediction, truth).statistic)
     assert kendall(prediction, truth) == pytest.approx(tau_b(prediction, truth))
+    assert (
+        kendall(prediction, truth) == scipy_stats.kendalltau(prediction, truth).statistic
+    )  # to the last bit
     assert pearson(prediction, truth) == pytest.approx(np.corrcoef(prediction, truth)[0, 1])
+
+
+@pytest.mark.parametrize("size", [2, 200, 3000])
+@pytest.mark.parametrize("odd", [0.5, -np.inf, np.nan])
+def test_of_many_or_few_architectures_with_the_same_odd_score_they_are_scipys_to_the_last_bit(size, odd):
+    rng = np.random.default_rng(size)
+    prediction, truth = rng.normal(size=size), np.round(rng.normal(size=size), 1)
+    prediction[rng.random(size) < 0.3] = odd
+    ranks = [scipy_stats.rankdata(values) for values in (prediction, truth)]
+    for ours, theirs in (
+        (kendall(prediction, truth), scipy_stats.kendalltau(prediction, truth).statistic),
+        (spearman(prediction, truth), pearson(*ranks)),
+    ):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def tau_b(a: np.ndarray, b: np.ndarray) -> float:

@@ -216,6 +216,8 @@ def test_quantiles():
     assert quantile(math.inf) == pytest.approx(1.959964, abs=1e-6)
     assert quantile(2) == pytest.approx(4.302653, abs=1e-6)
     assert quantile(1) == pytest.approx(12.706205, abs=1e-6)
+    for df in (1, 2, 2.37, 17.3, 299.0):  # to the last bit, without loading all of scipy.stats
+        assert quantile(df, 3) == scipy_stats.t.ppf(1 - (1 - 0.95) / 2 / 3, df)
 
 
 def contrast(points: list[Estimate]) -> tuple[float, float]:

@@ -74,5 +74,5 @@ def test_a_whole_number_among_fractions_is_found_as_it_is_written(rate):
     """One run's rates were 1 and 2, another's 0.5: stacked they are 1.0 and 2.0, and `rate: 1` found none."""
     frame = pd.DataFrame({"run": [RUNS[0].id] * 2 + [RUNS[1].id], "rate": [1, 2, 0.5], "value": [0, 1, 2]})
     assert Tables({"values": frame}).rows("values", RUNS, {"rate": rate})["value"].tolist() == [0]
-    assert Tables({"values": frame}).left("values", {"rate": rate}, RUNS) == (RUNS[0].id,)
-    assert Tables({"values": frame}).left("values", {"rate": 0.5}, RUNS) == (RUNS[1].id,)
+    assert [*Tables({"values": frame}).left("values", {"rate": rate}, RUNS)] == [RUNS[0].id]
+    assert [*Tables({"values": frame}).left("values", {"rate": 0.5}, RUNS)] == [RUNS[1].id]

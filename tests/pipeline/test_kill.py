@@ -1,7 +1,4 @@
-"""Whole campaigns of Snakemake in a copy of the project: killed, tampered with, doubled, repeated.
-
-The two targets need neither NAS_DATA nor a network.
-"""
+"""Campaigns of Snakemake on a small paper: killed, tampered with, doubled, repeated."""
 
 import json
 import random
@@ -10,23 +7,18 @@ import time
 from pathlib import Path
 
 import pytest
-from campaigns import copy, free, kill, records, start, wait
+import tiny
+from campaigns import free, kill, records, start, told, wait
 from sealed import edit_record
 
-from harness.base.files import ROOT
-
-TARGETS = ("sotl_table_3_1", "icw_table_3")
-PAPERS = ("sotl", "icw")  # of these two targets; other papers' folders are left out
-SIZE = "icw/supernet_size/plain/nb201/s0"
-SKIP = "icw/supernet_size/skip_linear/nb201/s0"
-SPACES = "sotl/spaces/encodings/nb201/s0"
-
-
-def campaign(root: Path) -> tuple[int, str]:
-    """Exit code and everything that was printed."""
-    process = start(root, *TARGETS)
-    said, _ = process.communicate(timeout=240)
-    return process.returncode, said
+HEAD, NOISE = tiny.EXPERIMENTS.split("  noise:\n")
+CALM = NOISE.replace("high: {shift: 5.0}", "high: {shift: 1.0}").replace("section 1", "section 2")
+EXPERIMENTS = f"{HEAD}  noise:\n{NOISE}  calm:\n{CALM}".replace("seeds: [0, 1, 2]", "seeds: [0, 1]")
+TABLE = tiny.TABLE.replace("columns:\n", "  - {name: calm, experiment: calm, setting: high}\ncolumns:\n")
+# So that there is time to be killed in: with two jobs at once a campaign takes more than a second.
+MODULE = tiny.MODULE.replace("    truth = run", "    import time\n    time.sleep(0.25)\n    truth = run", 1)
+TARGET = ("mini_table_1", "--cores", "2")
+SIZE, SKIP, SPACES = (f"mini/noise/{name}/s0" for name in ("strong/low", "weak/low", "strong/high"))
 
 
 def written(root: Path) -> dict[str, int]:
@@ -41,19 +33,18 @@ def artefacts(root: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory):
-    """What git would check out."""
-    others = {p.name for p in ROOT.glob("reproduce/*") if (p / "experiments.yaml").exists()} - set(PAPERS)
-    return copy(tmp_path_factory.mktemp("campaign") / "fresh", without=others)
+    folder = tmp_path_factory.mktemp("campaign") / "fresh"
+    root = tiny.checkout(folder, EXPERIMENTS=EXPERIMENTS, TABLE=TABLE, MODULE=MODULE)
+    tiny.write(root, "reproduce/mini/calm.py", MODULE)
+    return root
 
 
 @pytest.fixture(scope="module")
 def done(fresh):
     """The same after an undisturbed campaign."""
-    root = fresh.parent / "done"
-    shutil.copytree(fresh, root)
-    code, said = campaign(root)
-    assert code == 0, said
-    assert len(records(root)) == 12 and "icw/table_3.cells.csv" in artefacts(root)
+    root = shutil.copytree(fresh, fresh.parent / "done")
+    told(root, *TARGET)
+    assert len(records(root)) == 12 and "mini/table_1.cells.csv" in artefacts(root)
     return root
 
 
@@ -66,19 +57,18 @@ def test_killed_three_times_the_same_command_gives_the_same_tables(fresh, done, 
     root = shutil.copytree(fresh, tmp_path / "tree")
     moments = random.Random(20)
     killed = 0
-    for enough in sorted(moments.sample(range(12), 3)):
-        process = start(root, *TARGETS)
+    for enough in sorted(moments.sample(range(9), 3)):
+        process = start(root, *TARGET, NAS_WARM="off")
         wait(lambda enough=enough: len(records(root)) >= enough and (root / "results").exists(), process)
-        time.sleep(moments.uniform(0, 0.6))
+        time.sleep(moments.uniform(0, 0.3))
         killed += process.poll() is None
         kill(process)
     assert killed == 3, "the campaign was too quick to be killed"
-    code, said = campaign(root)
-    assert code == 0, said
+    told(root, *TARGET)
     assert artefacts(root) == artefacts(done)
     assert records(root).keys() == records(done).keys()
     leftovers = [p.name for p in (root / "results").rglob(".*") if p.name != ".campaign"]
-    assert campaign(root)[1].count("Nothing to be done") == 1
+    assert told(root, *TARGET).count("Nothing to be done") == 1
     for name, path in records(root).items():
         ours, theirs = (json.loads(p.read_text()) for p in (path, records(done)[name]))
         for key in ("config", "code", "metrics", "tables", "status"):
@@ -89,34 +79,32 @@ def test_killed_three_times_the_same_command_gives_the_same_tables(fresh, done, 
 def test_broken_records_are_named_and_run_again(tree):
     """One edited by hand, one cut short, one whose table was edited."""
     before, tables, there = written(tree), artefacts(tree), records(tree)
-    edit_record(there[SPACES].parent, metrics=[{"name": "architectures", "value": 15626.0, "unit": ""}])
+    edit_record(there[SPACES].parent, metrics=[{"name": "mean", "value": 15626.0, "unit": ""}])
     there[SIZE].write_text(there[SIZE].read_text()[:400])
-    parts = there[SKIP].parent / "parts.csv"
-    parts.write_text(parts.read_text().replace("16896", "16895"))
-    code, said = campaign(tree)
-    assert code == 0, said
-    refused = [line for line in said.splitlines() if line.startswith("refused: ")]
+    values = there[SKIP].parent / "values.csv"
+    whole = values.read_text()
+    values.write_text(whole.replace("1", "2", 1))
+    refused = [line for line in told(tree, *TARGET).splitlines() if line.startswith("refused: ")]
     assert sorted(
         line.split("/runs/")[1].removesuffix(": `snakemake` runs it again") for line in refused
     ) == [
-        f"{SIZE}/run.json is cut short or not JSON",
-        f"{SKIP}/parts.csv is missing or was changed after its run",
         f"{SPACES}/run.json was changed after its run ended",
+        f"{SIZE}/run.json is cut short or not JSON",
+        f"{SKIP}/values.csv is missing or was changed after its run",
     ]
     after = written(tree)
     assert {name for name in after if after[name] != before[name]} == {SIZE, SKIP, SPACES}
-    assert artefacts(tree) == tables and "16895" not in parts.read_text()
+    assert artefacts(tree) == tables and values.read_text() == whole
 
 
 def test_a_second_campaign_in_the_same_folder_is_refused(fresh, tmp_path):
     root = shutil.copytree(fresh, tmp_path / "tree")
-    first = start(root, *TARGETS)
+    first = start(root, *TARGET, NAS_WARM="off")
     try:
-        wait(lambda: len(records(root)) > 0, first)
-        code, said = campaign(root)
+        wait(lambda: (root / "results/smoke/.campaign").exists(), first)
+        said = told(root, *TARGET, code=1)
     finally:
         kill(first)
-    assert code != 0
     (sentence,) = [line for line in said.splitlines() if "another campaign" in line]
     assert f"another campaign (process {first.pid}) works in " in sentence
     assert "wait for it, stop it, or use another checkout" in sentence
@@ -128,20 +116,16 @@ def test_a_second_campaign_in_the_same_folder_is_refused(fresh, tmp_path):
 
 def test_only_an_edit_that_changes_code_runs_again_and_only_its_runs(tree):
     before, tables = written(tree), artefacts(tree)
-    module = tree / "reproduce" / "icw" / "supernet_size.py"
+    module = tree / "reproduce/mini/calm.py"
     text = module.read_text()
-    module.write_text(
-        f"# a comment\n{text}\n\n# and another\n".replace('"""Tables 3 and 4', '"""The Tables 3 and 4')
-    )
-    code, said = campaign(tree)
-    assert code == 0 and "Nothing to be done" in said
+    module.write_text(f"# a comment\n{text}\n\n# and another\n".replace('"""A truth', '"""The truth'))
+    assert "Nothing to be done" in told(tree, *TARGET)
     assert written(tree) == before and artefacts(tree) == tables
 
-    assert "part.eval()" in text
-    module.write_text(text.replace("part.eval()", "part.train(False)"))
-    code, said = campaign(tree)
-    assert code == 0, said
+    assert "config.effect * truth" in text
+    module.write_text(text.replace("config.effect * truth", "truth * config.effect"))
+    told(tree, *TARGET)
     after = written(tree)
     again = {name for name in after if after[name] != before[name]}
-    assert again == {name for name in after if name.startswith("icw/supernet_size/")} and len(again) == 2
+    assert again == {name for name in after if name.startswith("mini/calm/")} and len(again) == 4
     assert artefacts(tree) == tables

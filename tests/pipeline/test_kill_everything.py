@@ -23,7 +23,7 @@ CACHE = str(cache_dir())
 def run(root: Path) -> float:
     """Everything until it ends; the seconds it took."""
     begun = time.monotonic()
-    process = start(root, cache=CACHE)
+    process = start(root, NAS_CACHE=CACHE)
     said, _ = process.communicate(timeout=3600)
     assert process.returncode == 0, said
     return time.monotonic() - begun
@@ -48,7 +48,7 @@ def test_killed_twenty_times_everything_is_as_if_undisturbed(tmp_path):
     everything, chance, stopped = len(records(done)), random.Random(7), []
     # By what is done and not by the clock, which goes at another pace where other work begins or ends.
     for enough in sorted(chance.sample(range(everything - 5), KILLS)):
-        process = start(root, cache=CACHE)
+        process = start(root, NAS_CACHE=CACHE)
         wait(lambda enough=enough: len(records(root)) >= enough, process, seconds=3600)
         time.sleep(chance.uniform(0, 3))
         assert process.poll() is None, f"it ended before it was killed {KILLS} times: {stopped}"

@@ -12,7 +12,7 @@ import torch
 from harness.base.layout import Layout
 from harness.base.settings import build
 from harness.data.spirals import Points
-from harness.make import make
+from harness.make import fresh, make
 from harness.runs.record import Run, write_record
 from harness.spec import artefacts
 from harness.spec.experiments import RunSpec, find_run, paper
@@ -190,7 +190,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 def test_every_figure_is_drawn_from_its_cells(made: Layout) -> None:
     for name in FIGURES:
         artefact = artefacts.find(f"ldn/{name}")
-        assert all(path.stat().st_size > 0 for path in make.outputs(artefact, made.results))
+        assert all(path.stat().st_size > 0 for path in fresh.outputs(artefact, made.results))
     figure_2 = make.read_cells(made.results / "figures/ldn/figure_2.cells.csv").set_index(["column", "row"])
     assert figure_2.loc[[("q", f"d={d}") for d in range(51)], "value"].sum() == pytest.approx(1)
     assert ("q", "d=51") not in figure_2.index and ("d_opt", "d=5") not in figure_2.index

@@ -1,10 +1,8 @@
 """Runs run again: what no hash covers shows in their numbers."""
 
-import subprocess
-import sys
-
 import pytest
 import tiny
+from campaigns import harness
 from sealed import edit_record
 
 from harness.accepted.check import Checked, summary
@@ -84,19 +82,14 @@ def test_the_command_is_red_where_a_run_comes_out_otherwise(tmp_path):
     root = tiny.checkout(tmp_path)
     tiny.run_all(root)
     tiny.make_all(root)
-
-    def harness(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "harness", *words]
-        return subprocess.run(command, cwd=root, capture_output=True, text=True)
-
-    assert harness("accept", "--reason", "first numbers").returncode == 0
-    green = harness("check", "--replay")
+    assert harness(root, "accept", "--reason", "first numbers").returncode == 0
+    green = harness(root, "check", "--replay")
     assert green.returncode == 0 and "to the last digit: 1 runs" in green.stdout, green.stderr
     tiny.edit(root, "harness/runs/record.py", "float(value), unit", "-float(value), unit")
-    assert harness("check").returncode == 0
-    none = harness("replay", "mini/noise/strong/low/s1", "--scale", "cpu")
+    assert harness(root, "check").returncode == 0
+    none = harness(root, "replay", "mini/noise/strong/low/s1", "--scale", "cpu")
     assert none.returncode == 1 and none.stdout.startswith("mini/noise/strong/low/s1: cannot be run again: ")
-    red = harness("check", "--replay")
+    red = harness(root, "check", "--replay")
     assert red.returncode == 1 and red.stdout == ""
     (line,) = red.stderr.splitlines()
     assert line.startswith("changed: mini/noise/") and ": run again, metric mean was " in line
