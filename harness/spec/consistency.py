@@ -1,4 +1,4 @@
-"""Whether what a paper prints fits together, by the printed numbers alone: `consistency: |` of an artefact."""
+"""Whether what a paper prints fits together, by its numbers alone: `consistency: |` of an artefact."""
 
 import math
 import re
@@ -17,8 +17,9 @@ from harness.spec.printed import numbers
 SIGNS = ("==", "=", "<", ">")
 FORM = f"write 'row | column = row | column  # section 1', with one of {', '.join(SIGNS)} between two sides"
 MOST = 10_000  # combinations of a line's words
+LONGEST = 40  # characters of a number
 SHOWN = 3  # of those that do not fit
-_NUMBER = re.compile(r"([-+]?)(\d[\d ,]*(?:\.\d*)?)(?:[eE]([-+]?\d+))?(%|K|M)?(?: \((\d+\.?\d*)\))?")
+_NUMBER = re.compile(r"([-+]?)(\d[\d ,]*(?:\.\d*)?)(?:[eE]([-+]?\d\d?))?(%|K|M)?(?: \((\d+\.?\d*)\))?")
 _UNIT = {"%": 0.01, "K": 1e3, "M": 1e6, None: 1.0, "": 1.0}
 _PLACE = re.compile(
     r"\b(?i:pages?|sections?|tables?|figures?|appendix|algorithms?|equations?|eq\.) [A-Z]?\.?\d"
@@ -84,21 +85,23 @@ class _Reader:
         raise self.wrong(f"{text!r} is no statement: {FORM}")
 
     def side(self, text: str) -> Interval | None:
-        """A number, a cell, a function of cells, or two of these with a word between; read from the left."""
+        """A number, a cell, a function of cells, or several of these with words between, from the left on."""
+        if (found := self.one(text)) is not None:
+            return found
+        for word in reversed([*re.finditer(r" (minus|plus|times|over) ", text)]):
+            before, behind = text[: word.start()], text[word.end() :]
+            if (right := self.one(behind)) is not None and (left := self.side(before)) is not None:
+                return self.joined(_exact(before, left), word[1], _exact(behind, right))
+        return None
+
+    def one(self, text: str) -> Interval | None:
         if number := _number(text):
             return number
         called = re.fullmatch(r"(sum|mean|min|max|least|spread)\((.*)\)", text)
         if called and (found := self.cells(called[2])):
             return self.called(called[1], found)
-        if found := self.cells(text):
-            return found[0] if len(found) == 1 else None
-        for word in reversed([*re.finditer(r" (minus|plus|times|over) ", text)]):
-            left, right = self.side(text[: word.start()]), self.side(text[word.end() :])
-            if left is not None and right is not None:
-                return self.joined(
-                    _exact(text[: word.start()], left), word[1], _exact(text[word.end() :], right)
-                )
-        return None
+        found = self.cells(text)
+        return found[0] if found and len(found) == 1 else None
 
     def cells(self, text: str, asked: bool = False) -> list[Interval] | None:
         """`a; b | c; d` is four cells; None if there is one that is not there, an error if it is `asked`."""
@@ -154,7 +157,7 @@ class _Reader:
 def _number(text: str) -> Interval | None:
     """`0.79 (0.02)`, `15 625`, `+24%`, `783K`; half a unit of the last digit on either side."""
     found = _NUMBER.fullmatch(text.strip())
-    if found is None:
+    if found is None or len(text) > LONGEST:
         return None
     sign, digits, exponent, unit, spread = found.groups()
     digits = re.sub("[ ,]", "", digits)
@@ -213,11 +216,12 @@ def statements(data: dict[str, Any], lines: Lines, path: Path) -> tuple[Statemen
             raise wrong(
                 "a statement ends with its place in the paper, like '# section 4.2: what does not fit'"
             )
-        for name in re.findall(r"\b((?:table|figure)_\w+): ", text):
+        every = list(_each(text, wrong))
+        for name in re.findall(r"\b((?:table|figure)_\w+): ", "\n".join(every)):
             if name not in printed:
                 printed[name] = _elsewhere(name, path, wrong)
         reader = _Reader(printed, data.get("reported", {}).get("runs", 1), wrong)
-        told = tuple(filter(None, map(reader.statement, _each(text, wrong))))
+        told = tuple(filter(None, map(reader.statement, every)))
         same = (where, words.strip()) if words else (where, str(n))  # lines of one sentence are one statement
         before = found[same].wrong if same in found else ()
         found[same] = Statement(where, words.strip(), before + told)

@@ -35,8 +35,8 @@ def _slips(data: dict[str, Any]) -> Iterator[tuple[tuple, str]]:
         ):
             yield (
                 (*at, "where"),
-                f"where {line['where']!r} names no place in the paper: write its page, section, table, figure,"
-                " appendix, algorithm or equation, or a deviation of NOTES.md like D1",
+                f"where {line['where']!r} names no place in the paper: write its page, section, table,"
+                " figure, appendix, algorithm or equation, or a deviation of NOTES.md like D1",
             )
     ids = [claim["id"] for claim in data.get("claims", [])]
     for i, claim in enumerate(data.get("claims", [])):
