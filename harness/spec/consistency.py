@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"([-+]?)(\d[\d ,]*(?:\.\d*)?)(?:[eE]([-+]?\d\d?))?(%|K|M)?
 _UNIT = {"%": 0.01, "K": 1e3, "M": 1e6, None: 1.0, "": 1.0}
 _PLACE = re.compile(
     r"\b(?i:pages?|sections?|tables?|figures?|appendix|algorithms?|equations?|eq\.) [A-Z]?\.?\d"
-    r"|\b(?i:appendix|algorithm) [A-Z]\b|\bD\d+\b"
+    r"|\b(?i:appendix|algorithm) [A-Z]\b|§ ?[A-Z]?\.?\d|\bD\d+\b"
 )
 _OWN = ""  # the artefact's own printed numbers, beside those of others by their names
 Printed = dict[str, dict[str, dict[str, str]]]
