@@ -121,7 +121,7 @@ def test_what_loads_is_made_or_refused(tmp_path):
     root = layout.root
     (root / "figures/gold/figure_1.yaml").unlink()
     outcomes = {"made": 0, "refused": 0}
-    for path in spoilt([root / "tables/gold/table_1.yaml"], 150):
+    for path in spoilt([root / "tables/gold/table_1.yaml"], 240):
         forget_artefacts()
         try:
             artefact = artefacts.load(path, root)

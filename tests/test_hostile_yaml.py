@@ -133,8 +133,9 @@ def hostile(root: Path, text: str) -> None:
     table = tiny.TABLE.replace("name: low", f"name: {quoted(text)}")
     table = table.replace("| low ", "| " + text.replace("|", r"\|"))
     table = table.replace("[high | strong > low |", f"[{quoted(f'high | strong > {text} | strong')}]  #")
-    for key in ("title", "where", "text"):
-        table = re.sub(rf"\b{key}: .*", lambda _, key=key: f"{key}: {quoted(text)}", table)
+    for key, behind in {"title": "", "where": ", section 1", "text": ""}.items():
+        line = f"{key}: {quoted(text + behind)}"
+        table = re.sub(rf"\b{key}: .*", lambda _, line=line: line, table)
     table += f"    why: {quoted(text + ' and more')}\ncaption: {quoted(text)}\nunit: {quoted(text)}\n"
     tiny.write(root, TABLE, table)
     for key in ("title", "authors", "where"):

@@ -133,6 +133,12 @@ def of_claims(found: Iterable[Outcome], ours: bool | None = None) -> Counter[str
     return Counter(c.verdict for o in found for c in o.claims if ours in (None, c.ours))
 
 
+def of_consistency(found: Iterable[Outcome]) -> Counter[str]:
+    """The same of what has to fit together on the paper's own pages."""
+    every = [one for o in found for one in o.artefact.data["consistency"]]
+    return Counter("paper issue" if one.wrong else "match" for one in every)
+
+
 def grouped(counts: Counter[str]) -> dict[str, int]:
     """How many hold, differ, …, and are not judged, of the groups that there are."""
     told = {name: sum(counts[word] for word in words) for name, words in _GROUPS.items()}

@@ -16,6 +16,7 @@ from harness.accepted.outcomes import (
     in_groups,
     in_words,
     of_claims,
+    of_consistency,
     of_numbers,
 )
 from harness.base.layout import SCALES
@@ -46,7 +47,8 @@ claim, ± half of its 95 % interval; where a claim asks for more than a directio
 stands behind it. What it would take are the fewest runs, or architectures, at which the claim would hold or
 fail if mean and spread stayed as measured; how long each took is the median of its table or figure. One
 measurement may decide several claims, and a printed number that stands beside several of ours is counted
-with each. [docs/verdicts.md](docs/verdicts.md) has the rules, and how often they are wrong.
+with each. Whether sums, shares and sentences of a paper fit its own printed numbers is looked at without any
+run of ours, rounding taken into account. [docs/verdicts.md](docs/verdicts.md) has the rules, and how often they are wrong.
 """
 
 
@@ -114,6 +116,7 @@ def _counts(found: list[Outcome]) -> Iterator[str]:
         **{f"printed numbers, {kind}": of_numbers(found, kind) for kind in KINDS_OF_NUMBERS},
         "claims of the paper": of_claims(found, ours=False),
         "claims of ours": of_claims(found, ours=True),
+        "printed numbers against each other": of_consistency(found),
     }
     words = [word for word in VERDICTS if any(counts[word] for counts in rows.values())]
     yield f"| | {' | '.join([*words, 'all'])} |"
@@ -228,7 +231,7 @@ def _one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
 
 
 def _issues(found: list[Outcome]) -> Iterator[str]:
-    """By deviation: how many numbers it explains."""
+    """By deviation: how many numbers it explains; then what does not fit together on the paper's pages."""
     for o in found:
         explained = {(c["row"], c["column"]) for c in o.printed if c["verdict"] == "paper issue"}
         issues = [c.select.get("paper_issue", "") for c in o.artefact.cells if (c.row, c.column) in explained]
@@ -236,6 +239,7 @@ def _issues(found: list[Outcome]) -> Iterator[str]:
             deviation, _, why = issue.partition(": ")
             notes = f"[{deviation}](reproduce/{o.artefact.paper}/NOTES.md)"
             yield f"- {_how_many(n, 0)} of {o.link}: {why} ({notes})."
+        yield from (f"- {o.link}: {one.told}." for one in o.artefact.data["consistency"] if one.wrong)
 
 
 def _old(found: list[Outcome]) -> Iterator[str]:

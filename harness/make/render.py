@@ -104,6 +104,7 @@ def caption(
         parts.append(f"Truth: {'; '.join(truths)}.")
     if outdated:
         parts.append(f"It {outdated}, and is to be made again.")
+    parts += [f"Paper issue: {one.told}." for one in data.get("consistency", ()) if one.wrong]
     return " ".join(parts)
 
 

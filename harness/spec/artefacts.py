@@ -10,6 +10,7 @@ from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.layout import KINDS
 from harness.base.yamlfile import Lines, line_of, nearest, read_with_lines, validate
+from harness.spec import consistency
 from harness.spec.expand import each, expanded, merged, points, replaced, sides_of
 from harness.spec.experiments import Absence, RunSpec, paper
 from harness.spec.printed import numbers
@@ -183,6 +184,7 @@ def load(path: Path, root: Path = ROOT) -> Artefact:
     if "printed" in data:
         data["reported"] = {**data.get("reported", {}), "numbers": numbers(data, lines, path)}
     refuse(data, lines, path)
+    data["consistency"] = consistency.statements(data, lines, path)
     full = f"{path.parent.name}/{path.stem}"
     if data["artefact"] != full:
         raise HarnessError(

@@ -7,6 +7,7 @@ from typing import Any
 
 from harness.base.errors import HarnessError
 from harness.base.yamlfile import Lines, line_of
+from harness.spec.consistency import is_place
 from harness.spec.expand import each, over
 
 
@@ -28,6 +29,15 @@ def _slips(data: dict[str, Any]) -> Iterator[tuple[tuple, str]]:
         for key in ("q", "seed"):
             if isinstance(line.get(key), str):
                 yield (*at, key), f"{key} is {line[key]!r}: write a number, or the word of one"
+    for at, line in [((), data), *((("claims", i), claim) for i, claim in enumerate(data.get("claims", [])))]:
+        if not (
+            is_place(line["where"]) or not at and re.fullmatch("not in the (paper|thesis)", line["where"])
+        ):
+            yield (
+                (*at, "where"),
+                f"where {line['where']!r} names no place in the paper: write its page, section, table,"
+                " figure, appendix, algorithm or equation, or a deviation of NOTES.md like D1",
+            )
     ids = [claim["id"] for claim in data.get("claims", [])]
     for i, claim in enumerate(data.get("claims", [])):
         if not claim["id"] or claim["id"] in ids[:i]:

@@ -126,6 +126,17 @@ def test_what_the_paper_gets_wrong_points_at_its_deviation(layout):
     )
 
 
+def test_what_does_not_fit_in_the_paper_is_told_and_counted(layout):
+    lines = (
+        "low | weak = high | weak  # section 1: they are said to be equal\n  low | weak = 0  # section 1\n"
+    )
+    tiny.edit(layout.root, "tables/mini/table_1.yaml", "claims:", f"consistency: |\n  {lines}claims:")
+    told = section(layout.root, "Where the paper is at odds")
+    assert told.endswith(": they are said to be equal (section 1): low | weak = high | weak: 0 against 5.")
+    page = reproduced.page(reproduced.read(layout.root))
+    assert re.findall(r"^\| printed numbers against.*\| 1 \| .* 1 \| 2 \|$", page, re.M)
+
+
 def test_the_largest_scale_counts(layout):
     change(
         layout,

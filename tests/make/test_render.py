@@ -55,3 +55,11 @@ def test_a_caption_tells_how_many_architectures_stand_behind_a_number(table, cou
     made = made.assign(architectures=counts, spread_kind="bootstrap", runs=runs.values())
     text = caption(table, "cpu", made, [])
     assert f", 2 runs (seeds 0 to 1), n = 1 to 2 per number{told.removeprefix(' per number')}" in text
+
+
+def test_a_caption_tells_what_does_not_fit_in_the_paper():
+    artefact = artefacts.find("sotl/table_4_6")
+    made = cells(["a"], ["x"], n={("a", "x"): 1}).assign(architectures=0, spread_kind="", runs="p/e/m/s/s0")
+    told = [one.told for one in artefact.data["consistency"] if one.wrong]
+    text = caption(artefact, "paper", made, [])
+    assert told and text.endswith(" ".join(f"Paper issue: {one}." for one in told))

@@ -238,7 +238,7 @@ def test_a_claim_over_words_of_its_id_becomes_one_per_combination(tmp_path):
     over: {where: [low, high], Which: [strong, weak]}
     settings: "{where}"
     text: "{Which} is above 0."
-    where: here
+    where: section 1
     tests: ["{where} | {Which} > 0"]
 """
     with pytest.raises(HarnessError, match=r"line \d+: claims.0.id"):  # an id is in small letters

@@ -29,7 +29,7 @@ columns:
   - {{name: q}}
   - {{name: "{{c}} too", each: {{c: [low, high]}}}}
 claims:
-  - {{id: a, text: b, where: c, tests: [high 7 | q > 0]}}
+  - {{id: a, text: b, where: section 1, tests: [high 7 | q > 0]}}
 """
 )
 

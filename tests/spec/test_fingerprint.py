@@ -19,7 +19,7 @@ YAML = "tables/mini/table_1.yaml"
 def test_the_hash_of_a_claim_is_that_of_what_is_judged(tmp_path, old, new, same):
     """Once the order of the words of `over`, which orders a trend, made no difference."""
     trend = "over: {a: [low, high], b: [strong, weak]}, tests: ['rising({a} | {b})']"
-    more = f"  - {{id: line, text: It rises., where: here, {trend}}}\n"
+    more = f"  - {{id: line, text: It rises., where: section 1, {trend}}}\n"
     tiny.project(tmp_path, TABLE=tiny.TABLE + more)
     before = fingerprint.of_claims(artefacts.find("mini/table_1", tmp_path), "smoke")
     tiny.edit(tmp_path, YAML, old, new)
