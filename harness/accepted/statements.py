@@ -48,7 +48,8 @@ stands behind it. What it would take are the fewest runs, or architectures, at w
 fail if mean and spread stayed as measured; how long each took is the median of its table or figure. One
 measurement may decide several claims, and a printed number that stands beside several of ours is counted
 with each. Whether sums, shares and sentences of a paper fit its own printed numbers is looked at without any
-run of ours, rounding taken into account. [docs/verdicts.md](docs/verdicts.md) has the rules, and how often they are wrong.
+run of ours, rounding taken into account. [docs/verdicts.md](docs/verdicts.md) has the rules, and how often
+they are wrong.
 """
 
 
