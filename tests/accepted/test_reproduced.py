@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tiny
 
-from harness.accepted import outcomes, reproduced, statements
+from harness.accepted import findings, outcomes, reproduced, statements
 from harness.accepted.accept import accept
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
@@ -235,7 +235,10 @@ def test_a_claim_accepted_without_columns_for_its_parts_is_told_in_its_sentence(
 
 def test_the_readme_keeps_all_but_the_table(layout):
     readme = layout.root / "README.md"
-    readme.write_text(f"Above\n\n{reproduced.MARKERS[0]}\nyesterday\n{reproduced.MARKERS[1]}\n\nBelow\n")
+    found = "\n".join(findings.MARKERS)
+    readme.write_text(
+        f"Above\n\n{found}\n{reproduced.MARKERS[0]}\nyesterday\n{reproduced.MARKERS[1]}\n\nBelow\n"
+    )
     assert reproduced.write(layout.root) == [readme]
     text = readme.read_text()
     assert text.startswith("Above\n\n<!--") and text.endswith("-->\n\nBelow\n") and "yesterday" not in text
