@@ -110,3 +110,18 @@ def test_a_mistake_is_one_sentence(layout, before, after, said):
 def test_a_readme_without_its_markers_is_one_sentence():
     with pytest.raises(HarnessError, match="README.md lacks the lines '<!-- found -->'"):
         findings.with_found("# no markers\n", [])
+
+
+def test_the_readme_keeps_all_but_the_table(layout):
+    readme = layout.root / "README.md"
+    found = "\n".join(findings.MARKERS)
+    readme.write_text(
+        f"Above\n\n{found}\n{reproduced.MARKERS[0]}\nyesterday\n{reproduced.MARKERS[1]}\n\nBelow\n"
+    )
+    assert readme in reproduced.write(layout.root)
+    text = readme.read_text()
+    assert text.startswith("Above\n\n<!--") and text.endswith("-->\n\nBelow\n") and "yesterday" not in text
+    assert "| `mini` | A tiny paper. Nobody, 2021 | " in text
+    readme.write_text("no table")
+    with pytest.raises(HarnessError, match="README.md lacks the lines"):
+        reproduced.write(layout.root)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tiny
 
-from harness.accepted import findings, outcomes, reproduced, statements
+from harness.accepted import outcomes, reproduced, statements
 from harness.accepted.accept import accept
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
@@ -231,21 +231,6 @@ def test_a_claim_accepted_without_columns_for_its_parts_is_told_in_its_sentence(
     first = "id,text,where,verdict,reason"
     path.write_text(f"{first}\nhigh-above-low,It is so.,section 1,unclear,+0.1 ± 0.3: who knows\n")
     assert section(layout.root, "What is unclear").endswith("  - Measured: +0.1 ± 0.3: who knows.")
-
-
-def test_the_readme_keeps_all_but_the_table(layout):
-    readme = layout.root / "README.md"
-    found = "\n".join(findings.MARKERS)
-    readme.write_text(
-        f"Above\n\n{found}\n{reproduced.MARKERS[0]}\nyesterday\n{reproduced.MARKERS[1]}\n\nBelow\n"
-    )
-    assert reproduced.write(layout.root) == [readme]
-    text = readme.read_text()
-    assert text.startswith("Above\n\n<!--") and text.endswith("-->\n\nBelow\n") and "yesterday" not in text
-    assert "| `mini` | A tiny paper. Nobody, 2021 | " in text
-    readme.write_text("no table")
-    with pytest.raises(HarnessError, match="README.md lacks the lines"):
-        reproduced.write(layout.root)
 
 
 def test_verdicts_of_an_earlier_rule_are_marked_where_they_are_counted(layout):
