@@ -1,83 +1,24 @@
-"""Searches by gradient beside the plain way: Algorithms 1 to 3, Appendix A; what they refuse."""
+"""Searches by gradient beside the plain way: Algorithms 1 to 3, Appendix A."""
 
 import copy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from small_runs import SmallRuns, metrics, table
+from gradient_searches import SEARCHES, SOTL, begun, made_up_searches  # noqa: F401
+from small_runs import metrics, table
 from torch import Tensor
 from torch.nn import functional
 
-from harness.base.errors import HarnessError
-from harness.runs import checkpoint, ground_truth
 from harness.spaces.nb201 import SPACE
-from reproduce.sotl import gradient_search, gradient_steps, one_shot
-from reproduce.sotl.curvature import Ends, eigenvalues
+from reproduce.sotl import gradient_steps
+from reproduce.sotl.curvature import eigenvalues
 from reproduce.sotl.gradient_steps import SearchLoop
-from reproduce.sotl.mixed_networks import MixedNetwork, read
+from reproduce.sotl.mixed_networks import read
 
-TINY = {
-    "space": "nb201",
-    "dataset": "made-up",
-    "channels": 2,
-    "cells": 1,
-    "batch_size": 8,
-    "one_shot_epochs": 1,
-    "darts_epochs": 2,
-    "weights": {"lr_max": 0.05, "lr_min": 0.001, "momentum": 0.9, "weight_decay": 5e-4, "nesterov": True},
-    "architecture": {"lr": 0.01, "weight_decay": 1e-3},
-    "division": "halves",
-    "curvature_images": 4,
-    "truth_datasets": ["cifar10", "cifar100"],
-    "truth_epochs": 200,
-    "truth_split": "test",
-    "truth_trials": "mean",
-    "truth_source": "made-up",
-}
-SOTL = {"gradient": "training", "unroll": 3, "rollout": True}
-pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture(autouse=True)
-def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Images of noise, and a truth that is the number of parameters."""
-    rng = np.random.default_rng(0)
-    x, y = rng.integers(0, 256, (64, 8, 8, 3), dtype=np.uint8), rng.integers(0, 10, 64)
-    card = SimpleNamespace(title="noise", classes=10, identity=SimpleNamespace(sha256="0"))
-    monkeypatch.setattr(one_shot, "load", lambda name, part: SimpleNamespace(x=x, y=y, card=card))
-    monkeypatch.setattr(ground_truth, "truths", known)
-    monkeypatch.setattr(gradient_steps, "eigenvalues", lambda loss, alphas: Ends(1.0, 0.0))
-
-
-def known(space: str, archs: list[str], *asked: Any, source: str) -> SimpleNamespace:
-    if source == "lacking" and len(archs) > 1:
-        raise HarnessError(f"the source has no {archs[-1]}")
-    return SimpleNamespace(values=90 + SPACE.params_of(archs, "cifar10") / 1e6, identity={"source": source})
-
-
-SEARCHES = SmallRuns(gradient_search, TINY)
-
-
-def begun(folder: Path, **changed: Any) -> SearchLoop:
-    """In double precision, so that ways of computing can be told from rounding."""
-    run, config = SEARCHES.begun(folder, **changed)
-    train, held, classes = one_shot.image_parts(run, config)
-    mixed = MixedNetwork(run, config, classes)
-    mixed.network.double()
-    loop = SearchLoop(run, config, mixed, train, held)
-    for name in ("batch", "_held"):
-        taken = getattr(loop, name)
-        setattr(loop, name, lambda step, taken=taken: _double(taken(step)))
-    loop._curvature = dict
-    return loop
-
-
-def _double(batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-    return batch[0].double(), batch[1]
+pytestmark = pytest.mark.usefixtures("one_thread", "made_up_searches")
 
 
 def loss_of(loop: SearchLoop, batch: tuple[Tensor, Tensor], network: Any = None) -> Tensor:
@@ -279,57 +220,3 @@ def test_what_is_counted_of_a_cell() -> None:
     """Operations and depth, of each space."""
     cell = "|skip_connect~0|+|none~0|nor_conv_3x3~1|+|skip_connect~0|avg_pool_3x3~1|nor_conv_3x3~2|"
     assert read("nb201", cell) == {"skips": 2, "zeros": 1, "parameter_free": 4, "conv3x3": 2, "depth": 3}
-
-
-def test_unroll_longer_than_an_epoch(tmp_path: Path) -> None:
-    with pytest.raises(HarnessError, match="unroll is 5 minibatches, an epoch has 4: lower it"):
-        begun(tmp_path, **{**SOTL, "unroll": 5})
-
-
-def test_a_parameter_that_becomes_nan_stops_the_search(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In a sentence; what was kept before it stays, and it goes on from there."""
-    run, config = SEARCHES.begun(tmp_path, **SOTL)
-    monkeypatch.setattr(checkpoint.Checkpoint, "due", property(lambda self: True))
-    moved = SearchLoop._move
-
-    def broken(loop: SearchLoop, slopes: list[Tensor]) -> None:
-        moved(loop, [slope * float("nan") if loop.step == 2 else slope for slope in slopes])
-
-    monkeypatch.setattr(SearchLoop, "_move", broken)
-    with pytest.raises(HarnessError, match="architecture parameter became nan at update 3 of 4: lower"):
-        gradient_search.run(run, config)
-    monkeypatch.setattr(SearchLoop, "_move", moved)
-    begun_at = []
-    one = SearchLoop._one
-    monkeypatch.setattr(SearchLoop, "_one", lambda loop: (begun_at.append(loop.step), one(loop))[1])
-    gradient_search.run(SEARCHES.begun(tmp_path, **SOTL)[0], config)
-    assert begun_at == [2, 3]
-
-
-def test_a_truth_that_lacks_the_found_cell_loses_no_search(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Told in a sentence, and asked again without training anew."""
-    run, config = SEARCHES.begun(tmp_path, **SOTL, truth_source="lacking")
-    with pytest.raises(HarnessError, match="the source has no"):
-        gradient_search.run(run, config)
-    monkeypatch.setattr(ground_truth, "truths", lambda *asked, source: known(*asked, source="all"))
-    monkeypatch.setattr(SearchLoop, "_one", lambda loop: pytest.fail("trained again"))
-    gradient_search.run(SEARCHES.begun(tmp_path, **SOTL, truth_source="lacking")[0], config)
-
-
-def test_a_checkpoint_of_another_search_does_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It says so and begins anew."""
-    run, config = SEARCHES.begun(tmp_path, **SOTL, truth_source="lacking")
-    with pytest.raises(HarnessError):
-        gradient_search.run(run, config)
-    other = {**SOTL, "mean": True}
-    run, config = SEARCHES.begun(tmp_path, **other)
-    steps, one = [], SearchLoop._one
-    monkeypatch.setattr(SearchLoop, "_one", lambda loop: (steps.append(loop.step), one(loop))[1])
-    gradient_search.run(run, config)
-    assert steps == [0, 1, 2, 3] and "does not count" in capsys.readouterr().err
