@@ -1,4 +1,4 @@
-"""Figure 4.10: the true accuracy of what searches would choose, by epoch; skip connections beside it."""
+"""Figure 4.10: the accuracy of what searches would choose, by epoch; on NAS-Bench-201 also the skips."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -6,25 +6,31 @@ from matplotlib.figure import Figure
 
 from harness.drawing.style import COLOURS, WIDE, interval, not_run
 
-SEARCHES = ("DARTS", "DARTS (second-order)", "SoTL-DARTS", "SoVL-DARTS", "noise")
+NB201 = ("DARTS", "DARTS (second-order)", "SoTL-DARTS", "SoVL-DARTS", "noise")
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:
-    figure.set_size_inches(WIDE, 2.8)
-    left, right = figure.subplots(1, 2)
+    figure.set_size_inches(WIDE, 5.0)
+    (first, second), (third, fourth) = figure.subplots(2, 2)
     points = cells.dropna(subset=["value"]).assign(x=lambda c: c["row"].astype(int))
-    lines(left, points, "")
-    left.set(title="c) NAS-Bench-201, CIFAR-10", ylabel="test accuracy (%)")
-    lines(right, points, " skips")
-    right.set(title="its skip connections, of six edges", ylim=(-0.2, 6.2))
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5)
+    for axes, letter, baseline in ((first, "a", "DARTS"), (second, "b", "DrNAS")):
+        names = {name: f"DARTS space {name}" for name in (baseline, f"SoTL-{baseline}")}
+        lines(axes, points, names)
+        axes.set(title=f"{letter}) {baseline}, DARTS space", ylabel="predicted accuracy (%)")
+    lines(third, points, {name: f"NB201 {name}" for name in NB201})
+    third.set(title="c) NAS-Bench-201, CIFAR-10", ylabel="test accuracy (%)")
+    lines(fourth, points, {name: f"NB201 {name} skips" for name in NB201})
+    fourth.set(title="c) its skip connections, of six edges", ylim=(-0.2, 6.2))
+    legend: dict[str, object] = {}
+    for axes in (first, second, third):
+        legend |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    figure.legend(legend.values(), legend.keys(), loc="outside lower center", ncols=4)
 
 
-def lines(axes: Axes, points: pd.DataFrame, what: str) -> None:
-    """What each search would choose after an epoch."""
-    for search in SEARCHES:
-        mine = points[points["column"] == f"NB201 {search}{what}"]
+def lines(axes: Axes, points: pd.DataFrame, columns: dict[str, str]) -> None:
+    """A line per search."""
+    for search, column in columns.items():
+        mine = points[points["column"] == column]
         if len(mine):
             style = {"linestyle": ":"} if search == "noise" else {}
             interval(axes, mine, COLOURS[search], search, **style)

@@ -49,15 +49,16 @@ def known(run: Run, config: Config, archs: list[str]) -> dict[str, np.ndarray]:
 
 
 def leave(run: Run, config: Config, search: SearchLoop) -> None:
-    """Tables `epochs`, what would be chosen after each, and `curvature`; the last row as metrics."""
-    rows = search.rows
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    columns |= known(run, config, columns["architecture"])
-    run.table("epochs", columns)
-    run.table("curvature", {name: [row[name] for row in search.curves] for name in search.curves[0]})
-    for name, values in columns.items():
+    """Tables `epochs` and `truths`, what would be chosen after each, and `curvature`; the end as metrics."""
+    rows, curves = search.rows, search.curves
+    epochs = {name: [row[name] for row in rows] for name in rows[0]}
+    truths = known(run, config, epochs["architecture"])
+    run.table("epochs", epochs)
+    if truths:
+        run.table("truths", {"epoch": epochs["epoch"], **truths})
+        run.metric("best_truth", max(truths["truth"]), "%")
+    run.table("curvature", {name: [row[name] for row in curves] for name in curves[0]})
+    for name, values in {**epochs, **truths}.items():
         if name not in ("epoch", "architecture"):
-            run.metric(name, values[-1], "%" if name.startswith("truth") else "")
-    if "truth" in columns:
-        run.metric("best_truth", max(columns["truth"]), "%")
+            run.metric(name, values[-1], "%" if name in truths else "")
     run.metric("final_training_loss", float(np.mean(search.losses[-search.chunks :])))
