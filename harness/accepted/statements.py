@@ -201,7 +201,7 @@ def _where(o: Outcome, claim: Claim) -> str:
 
 
 def _it_takes(o: Outcome, claim: Claim) -> str:
-    runs = needed_of(claim, each(o)).partition(":")[0]
+    runs = needed_of(claim, each(o)).removesuffix(": what was measured lies where the claim begins or ends")
     return f" **{capital(runs)}.**" if runs else ""
 
 
