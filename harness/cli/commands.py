@@ -109,7 +109,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("source")
     sub = command("make", _make, "step of the pipeline: one artefact from its runs")
     sub.add_argument("artefact")
-    command("report", _report, "step of the pipeline: the HTML report")
+    sub = command("report", _report, "step of the pipeline: the HTML report, of whatever there is")
+    sub.add_argument("--paper", default="", help="a page of this one alone")
     return parser
 
 
@@ -278,10 +279,12 @@ def _make(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from harness.report import build
+    from harness.report import build, page_of
 
     layout = Layout(options.scale)
-    for problem in build(layout):
+    if options.paper:
+        experiments.paper(options.paper)  # a wrong name is told
+    for problem in build(layout, paper=options.paper):
         print(f"report: {problem}", file=sys.stderr)
-    print(f"report: {layout.report.relative_to(layout.root)}")
+    print(f"report: {page_of(layout, options.paper).relative_to(layout.root)}")
     return 0
