@@ -76,6 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("accept", accepted.accept, "accept today's outcome of artefacts (all when none is named)")
     sub.add_argument("artefacts", nargs="*", metavar="artefact")
     sub.add_argument("--reason", required=True)
+    told = "draw accepted figures and tables again from their accepted cells, which stay"
+    sub = command("redraw", accepted.redraw, told)
+    sub.add_argument("artefacts", nargs="+", metavar="artefact", help="or a paper")
     sub = command("withdraw", accepted.withdraw, "take away what was accepted of a former artefact")
     sub.add_argument("artefact")
     sub.add_argument("--reason", required=True)
