@@ -61,4 +61,4 @@ def _panel(axes: Axes, table: pd.DataFrame, name: str, series: str) -> None:
         label="Guo et al.: predicted class, at its mean confidence",
     )
     ours, guo = table.loc[f"{name} ECE upper edge", series], table.loc[f"{name} ECE guo", series]
-    axes.set_title(f"{series}\nECE as the paper's {ours:.2f} %, by Guo et al. {guo:.2f} %", fontsize=7)
+    axes.set_title(f"{series}\nECE {ours:.2f} % (paper's rule), {guo:.2f} % (Guo's)", fontsize=7)

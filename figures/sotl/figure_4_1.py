@@ -24,9 +24,10 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
         bottom.xaxis.set(major_formatter=ScalarFormatter(), minor_locator=NullLocator())
         bottom.set_xticks([epoch for epoch in EPOCHS if epoch <= max(bottom.dataLim.x1, 1)])
     for axes in panels[0]:
-        if axes.lines:
+        if axes.lines and axes.get_ylim()[0] < CHANCE:
             axes.axhline(CHANCE, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
-            axes.annotate("chance", (1, CHANCE), (2, 2), textcoords="offset points", fontsize=6, color=NOTE)
+            at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+            axes.annotate("chance", (1, CHANCE), (-2, 2), ha="right", fontsize=6, color=NOTE, **at)
     panels[0, 0].set_ylabel("test accuracy, %\n(a line ends with its training)")
     panels[1, 0].set_ylabel("learning rate")
     handles, labels = panels[0, 0].get_legend_handles_labels()

@@ -14,17 +14,17 @@ HIGHEST = 1.05  # of a correlation, with room for what is drawn there
 def four_panels(cells: pd.DataFrame, figure: Figure, names: tuple[str, ...], titles: dict[str, str]) -> None:
     """Two by two panels of curves over epochs, by the prefix of their rows; one scale, one legend below."""
     figure.set_size_inches(WIDE, 4.8)
-    handles, labels, lowest = [], [], []
+    every, lowest = {}, []
     for axes, (prefix, title) in zip(figure.subplots(2, 2).flat, titles.items(), strict=True):
         axes.set_title(title)
         if estimators(axes, cells, names, prefix):
             axes.set_ylabel("Spearman correlation")
             drawn = axes.get_legend_handles_labels()
-            handles, labels = max((handles, labels), drawn, key=lambda legend: len(legend[1]))
+            every |= dict(zip(drawn[1], drawn[0], strict=True))
             lowest.append((axes, axes.get_ylim()[0]))
     for axes, _ in lowest:
         axes.set_ylim(min(low for _, low in lowest), HIGHEST)
-    figure.legend(handles, labels, loc="outside lower center", ncols=6)
+    figure.legend(every.values(), every, loc="outside lower center", ncols=7)
 
 
 def estimators(
@@ -67,16 +67,17 @@ def _side_by_side(axes: Axes, mine: pd.DataFrame, names: list[str], when: str) -
             va="center",
             fontsize=6.5,
         )
+    _printed(axes, mine[mine["column"].isin(names)].assign(x=lambda c: c["column"].map(names.index)))
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.5, len(names) - 0.2)
     axes.set_ylim(0, HIGHEST)
     axes.set_xlabel(f"at this scale {when} alone")
 
 
-def _printed(axes: Axes, asked: pd.DataFrame) -> None:
-    """The paper's own numbers, where it prints any."""
-    numbers = pd.to_numeric(asked["reported"].str.split().str[0], errors="coerce")
-    mine = asked.assign(printed=numbers).dropna(subset=["printed"])
+def _printed(axes: Axes, there: pd.DataFrame) -> None:
+    """The paper's own numbers, where it prints any, at their `x`."""
+    numbers = pd.to_numeric(there["reported"].str.split().str[0], errors="coerce")
+    mine = there.assign(printed=numbers).dropna(subset=["printed"])
     if len(mine):
         axes.plot(mine["x"], mine["printed"], "x", color=BLACK, markersize=5, label="printed", zorder=4)
 

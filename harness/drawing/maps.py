@@ -57,5 +57,5 @@ def draw_grid(figure: Figure, texts: list[list[str]], across: list[str], down: l
     key = ScalarMappable(Normalize(0, 1), PROBABILITY)
     bar = figure.colorbar(key, ax=grid, shrink=min(1, 1.6 / figure.get_figheight()), aspect=14, pad=0.01)
     bar.set_ticks([0, 0.5, 1], labels=["0", "0.5", "1"])
-    bar.set_label("probability of the red class", fontsize=7)
+    bar.set_label("probability of the orange class", fontsize=7)
     bar.outline.set_linewidth(0.4)

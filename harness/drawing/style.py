@@ -26,13 +26,20 @@ PALETTE |= {"sky": SKY, "black": BLACK, "grey": GREY}
 COLOURS: dict[str, str] = {}  # of the paper that is drawn
 LABELS: dict[str, str] = {}  # what legends call it if that is not its name
 # What bands and bars of the figure that is drawn mean: it stands on the figure.
-SPREAD, INTERVAL = "bands: one standard deviation", "bands: 95 % intervals"
-BARS, BAR_INTERVAL = "bars: one standard deviation", "bars: 95 % intervals"
-_said: dict[str, None] = {}
+SPREAD, INTERVAL = ("bands", "one standard deviation"), ("bands", "95 % intervals")
+BARS, BAR_INTERVAL = ("bars", "one standard deviation"), ("bars", "95 % intervals")
+_said: dict[str, list[str]] = {}
 
 
-def say(meaning: str) -> None:
-    _said[meaning] = None
+def say(what: tuple[str, str]) -> None:
+    drawn, meaning = what
+    if drawn not in _said.setdefault(meaning, []):
+        _said[meaning].append(drawn)
+
+
+def _note() -> str:
+    """`bands and bars: one standard deviation`."""
+    return "; ".join(f"{' and '.join(sorted(drawn))}: {meaning}" for meaning, drawn in _said.items())
 
 
 def use_colours(path: Path) -> None:
@@ -116,7 +123,7 @@ def save(draw: Callable[[pd.DataFrame, Figure], None], cells: pd.DataFrame, base
         _said.clear()
         draw(cells, figure)
         if _said:
-            figure.suptitle("; ".join(_said), x=0.995, ha="right", fontsize=6.5, color=NOTE)
+            figure.suptitle(_note(), x=0.995, ha="right", fontsize=6.5, color=NOTE)
         for kind, metadata in (
             ("png", {"Software": None}),
             ("svg", {"Date": None}),
