@@ -7,7 +7,6 @@ import json
 import tempfile
 from pathlib import Path
 
-from harness.accepted import reproduced
 from harness.accepted.accept import drawn_by
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT, sha256_of, write_atomic
@@ -22,7 +21,7 @@ from harness.spec.artefacts import Artefact
 JUDGED = (".cells.csv", ".claims.csv", ".provenance.json")
 
 
-def redraw(artefact: Artefact, layout: Layout, root: Path = ROOT) -> list[Path]:
+def redraw(artefact: Artefact, layout: Layout) -> list[Path]:
     """The files that changed. A spec whose tests are others today is not sealed: `check` tells of it."""
     publish.finish(layout)
     place = artefact_file(layout.published, artefact.name, ".provenance.json")
@@ -42,7 +41,6 @@ def redraw(artefact: Artefact, layout: Layout, root: Path = ROOT) -> list[Path]:
         files[place] = (json.dumps(noted | drawn_by(artefact), indent=1) + "\n").encode()
     same = noted.get("claims") == fingerprint.of_claims(artefact, layout.scale)
     publish.publish(layout, files, manifest.stands_on(artefact)[:1] if same else ())
-    reproduced.write(root)
     return changed
 
 

@@ -97,6 +97,7 @@ def accept(options: argparse.Namespace) -> int:
 
 def redraw(options: argparse.Namespace) -> int:
     """Those that were accepted at this scale; one that is named and was not is refused."""
+    from harness.accepted import reproduced
     from harness.accepted.redraw import redraw
 
     layout = Layout(options.scale)
@@ -109,7 +110,8 @@ def redraw(options: argparse.Namespace) -> int:
             print(f"{artefact.name}: {error}", file=sys.stderr)
             code = 1
             continue
-        print(f"{artefact.name}: {', '.join(changed) or 'as it was'}")
+        print(f"{artefact.name}: {', '.join(changed) or 'as it was'}", flush=True)
+    reproduced.write()
     return code
 
 

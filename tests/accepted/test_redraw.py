@@ -28,7 +28,7 @@ def layout(tmp_path):
 
 def again(layout: Layout) -> list[str]:
     tiny.forget()
-    return [path.name for path in redraw(artefacts.find("mini/table_1", layout.root), layout, layout.root)]
+    return [path.name for path in redraw(artefacts.find("mini/table_1", layout.root), layout)]
 
 
 def stands(layout: Layout) -> dict[str, bytes]:
@@ -80,20 +80,20 @@ def test_cells_that_somebody_edited_are_not_drawn(layout, suffix):
 def test_what_was_never_accepted_has_nothing_to_draw(tmp_path):
     layout = tiny.made(tmp_path)
     with pytest.raises(HarnessError, match="mini/table_1 was never accepted at scale smoke"):
-        redraw(artefacts.find("mini/table_1", tmp_path), layout, tmp_path)
+        redraw(artefacts.find("mini/table_1", tmp_path), layout)
     tiny.forget()
 
 
 def test_a_picture_of_another_drawing_is_sealed_with_what_drew_it(tmp_path):
     layout = accepted(tmp_path)
     (figure,) = [a for a in artefacts.artefacts(layout.root) if a.kind == "figure"]
-    assert redraw(figure, layout, layout.root) == []
+    assert redraw(figure, layout) == []
     text = figure.drawing.read_text()
     figure.drawing.write_text(
         text + "\n\n_draw = draw\n\n\ndef draw(cells, figure):\n    _draw(cells, figure)\n"
     )
-    assert redraw(figure, layout, layout.root) == []  # other code, the same picture
+    assert redraw(figure, layout) == []  # other code, the same picture
     figure.drawing.write_text(figure.drawing.read_text() + "    figure.set_size_inches(2, 2)\n")
-    assert [path.suffix for path in redraw(figure, layout, layout.root)] == [".png"]
+    assert [path.suffix for path in redraw(figure, layout)] == [".png"]
     assert manifest.differences(layout) == {}
     tiny.forget()
