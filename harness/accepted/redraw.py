@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.accepted.accept import drawn_by
 from harness.base.errors import HarnessError
-from harness.base.files import ROOT, sha256_of, write_atomic
+from harness.base.files import sha256_of, write_atomic
 from harness.base.layout import Layout, artefact_file
 from harness.make.fresh import REMADE, outputs
 from harness.make.make import render_made
