@@ -29,7 +29,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
         seaborn.scatterplot(points, color=colour, ax=panels[2], **names, **DOTS)
     panels[2].set(xlabel="training accuracy, %", ylabel="test accuracy, %")
     panels[2].legend(loc="lower right", handletextpad=0.1, borderaxespad=0)
-    told(panels[2], values, "training and test", "(1) and (2): ")
+    told(panels[2], values, "training and test", "both: ")
 
 
 def told(axes: Axes, values: pd.Series, column: str, of: str = "") -> None:

@@ -63,7 +63,8 @@ function runList(indices, name = "") {
   };
   more.addEventListener("click", () => grow(indices.length));
   grow(BATCH);
-  const count = indices.length === 1 ? "1 run" : `${indices.length} runs`;
+  const many = indices.length ? `${indices.length} runs` : "no record of these runs is here";
+  const count = indices.length === 1 ? "1 run" : many;
   const title = name ? `${name}: ${count}` : count;
   return element("div", { class: "runs-box" }, element("p", { class: "eyebrow" }, title), list, more);
 }

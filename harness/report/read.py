@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.accepted import history, outcomes
-from harness.accepted.headline import CLASSES, OURS, SENTENCES, class_of
+from harness.accepted.headline import CLASSES, OURS, SENTENCES, class_of, sentences
 from harness.accepted.outcomes import kind_of
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.layout import Layout, artefact_file, scale_rank
 from harness.make import fresh, make, render
 from harness.numbers import cellfile
+from harness.numbers.claim_record import Claim
 from harness.report.lacking import Lacking, lacking
 from harness.report.numbers import Number, number
 from harness.report.picture import picture
@@ -43,6 +44,7 @@ class Section:
     picture: str = ""  # the address of an image
     numbers: list[Number] = field(default_factory=list)
     claims: list[dict[str, Any]] = field(default_factory=list)
+    sentences: list[list[Claim]] = field(default_factory=list)  # its claims, those of one sentence together
     truths: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # what a reader should know of its numbers
@@ -92,9 +94,15 @@ class Paper:
         for section in self.sections:
             for one in section.printed:
                 told[one.kind][one.verdict] += 1
-            told[SENTENCES].update(claim["verdict"] for claim in section.theirs)
-            told[OURS].update(claim["verdict"] for claim in section.ours)
+            for claim in (claims[0] for claims in section.sentences if len(claims) == 1):
+                told[OURS if claim.ours else SENTENCES][claim.verdict] += 1
         return {name: counts for name, counts in told.items() if counts}
+
+    @property
+    def earlier(self) -> dict[str, int]:
+        """How many sentences an earlier rule judged setting by setting."""
+        several = [claims[0].ours for section in self.sections for claims in section.sentences if claims[1:]]
+        return {SENTENCES: several.count(False), OURS: several.count(True)}
 
     @property
     def counts(self) -> Counter[str]:
@@ -128,9 +136,16 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
         return section
     with _told(section):
         judged = _judged(cellfile.claims(claims), claims)
-        ours = {claim.id: claim.ours for claim in cellfile.judged(claims)}
+        section.sentences = sentences(cellfile.judged(claims))
+        ours = {claim.id: claim.ours for claims in section.sentences for claim in claims}
+        kinds = {
+            claim.id: "" if claims[1:] else OURS if claim.ours else SENTENCES
+            for claims in section.sentences
+            for claim in claims
+        }
         section.claims = [
-            c | {"larger": None, "history": [], "runs": (), "ours": ours[c["id"]]} for c in judged
+            c | {"larger": None, "history": [], "runs": (), "ours": ours[c["id"]], "kind": kinds[c["id"]]}
+            for c in judged
         ]
         _add_accepted(section, layout, root)
     records: list[dict[str, Any]] = []

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from harness.accepted.headline import CLASSES, OURS, SENTENCES, in_words
+from harness.accepted.headline import CLASSES, OURS, SENTENCES, in_words, with_split
 from harness.report.read import Paper
 
 
@@ -43,4 +43,5 @@ def classes(papers: list[Paper]) -> dict[str, Counter[str]]:
 
 def in_classes(papers: list[Paper]) -> dict[str, str]:
     """The same in words; claims of ours stand last and apart."""
-    return {name: in_words(counts, name) for name, counts in classes(papers).items()}
+    earlier = {name: sum(paper.earlier[name] for paper in papers) for name in (SENTENCES, OURS)}
+    return with_split(classes(papers), earlier)
