@@ -142,7 +142,7 @@ class _Lines:
 
     def __init__(self, fared: Fared, ours: bool = False) -> None:
         self.fared = fared
-        every = ((o, claims) for o in fared.found for claims in headline.sentences(o))
+        every = ((o, claims) for o in fared.found for claims in headline.sentences(o.claims))
         self.claims = [(o, claims) for o, claims in every if claims[0].ours == ours]
 
     def of(self, words: tuple[str, ...], before: str = "") -> Iterator[str]:
