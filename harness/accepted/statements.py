@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from harness.accepted import runs_needed
+from harness.accepted import findings, runs_needed
 from harness.accepted.outcomes import (
     KINDS_OF_NUMBERS,
     OLD,
@@ -59,6 +59,7 @@ class Fared:
 
     paper: experiments.Paper
     found: list[Outcome]
+    linked: frozenset[str] = frozenset()  # anchors of claims that the README leads to
 
 
 def counted(found: list[Outcome]) -> str:
@@ -92,14 +93,14 @@ def _paper(fared: Fared) -> Iterator[str]:
             f"- {capital(_linked(text, paper.name))}." for text in paper.know
         ],
         "Claims that fare otherwise from setting to setting": [*_mixed(found)],
-        "What holds": [*_numbers_that_hold(found), *_claims(found, HOLDS)],
-        "What contradicts": [*_claims(found, ("contradicts",))],
+        "What holds": [*_numbers_that_hold(found), *_claims(fared, HOLDS)],
+        "What contradicts": [*_claims(fared, ("contradicts",))],
         "What differs": [*_one_by_one(found, "differs")],
         "Where the paper is at odds with itself or its code": [*_issues(found)],
         "What is unclear, and what it would take to know": [
             *_one_by_one(found, "unclear"),
             *_one_by_one(found, "not refuted"),
-            *_claims(found, ("unclear",)),
+            *_claims(fared, ("unclear", "not refuted")),
         ],
         "What is not judged, and why": [
             *_at_smallest_scale(found),
@@ -160,14 +161,16 @@ def _mixed(found: list[Outcome]) -> Iterator[str]:
         yield from (f"| claim | {' | '.join(OF_CLAIMS)} |", "|---" * (len(OF_CLAIMS) + 1) + "|", *rows)
 
 
-def _claims(found: list[Outcome], words: tuple[str, ...]) -> Iterator[str]:
+def _claims(fared: Fared, words: tuple[str, ...]) -> Iterator[str]:
     """A line per claim; of one that is made in several settings, those in which it fares so."""
-    for o, claims in _settings(found):
+    for o, claims in _settings(fared.found):
         several, made = len(claims) > 1, [claim for claim in claims if claim.verdict in words]
         if not made:
             continue
         among = f" *{len(made)} of {len(claims)}: {in_groups(made)}.*" if several else ""
-        yield f"- {made[0].statement if several else made[0].text}{among} ({_where(o, made[0])})"
+        places = [findings.anchor(o, claim.id) for claim in made]
+        here = "".join(f'<a id="{place}"></a>' for place in places if place in fared.linked)
+        yield f"- {here}{made[0].statement if several else made[0].text}{among} ({_where(o, made[0])})"
         if made[0].verdict not in HOLDS:
             yield from (f"  - {_measured(o, claim, several)}" for claim in made)
         if made[0].verdict == "contradicts":

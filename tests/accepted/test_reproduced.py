@@ -233,18 +233,6 @@ def test_a_claim_accepted_without_columns_for_its_parts_is_told_in_its_sentence(
     assert section(layout.root, "What is unclear").endswith("  - Measured: +0.1 ± 0.3: who knows.")
 
 
-def test_the_readme_keeps_all_but_the_table(layout):
-    readme = layout.root / "README.md"
-    readme.write_text(f"Above\n\n{reproduced.MARKERS[0]}\nyesterday\n{reproduced.MARKERS[1]}\n\nBelow\n")
-    assert reproduced.write(layout.root) == [readme]
-    text = readme.read_text()
-    assert text.startswith("Above\n\n<!--") and text.endswith("-->\n\nBelow\n") and "yesterday" not in text
-    assert "| `mini` | A tiny paper. Nobody, 2021 | " in text
-    readme.write_text("no table")
-    with pytest.raises(HarnessError, match="README.md lacks the lines"):
-        reproduced.write(layout.root)
-
-
 def test_verdicts_of_an_earlier_rule_are_marked_where_they_are_counted(layout):
     """Once they were counted as today's, and a line at the end of the page said otherwise."""
     path = artefact_file(layout.published, "mini/table_1", ".provenance.json")
