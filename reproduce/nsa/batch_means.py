@@ -50,7 +50,7 @@ def shares(network: WiredNet, images: Batches, probe: Probe, rng: np.random.Gene
 
     What comes to a layer was normalised by the statistics of all architectures together, so that it hangs on
     its image and its architecture alone. The variance of the mean of B images is then between + within / B
-    with one architecture per batch and (between + within) / B with one per image, exactly; channels are summed.
+    with one architecture per batch and (between + within) / B with one per image, exactly (all channels).
     """
     n = min(probe.images, len(images))
     x = images.take(rng.permutation(len(images))[:n])[0]
