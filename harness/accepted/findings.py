@@ -7,7 +7,8 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from harness.accepted.outcomes import OLD, Outcome, of_claims
+from harness.accepted import headline
+from harness.accepted.outcomes import OLD, Outcome
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.yamlfile import line_of, nearest, read_with_lines, validate
@@ -109,18 +110,20 @@ def _title(paper: experiments.Paper) -> str:
 
 
 def _tally(paper: experiments.Paper, found: list[Outcome]) -> str:
-    counts = of_claims(found, ours=False)
+    counts = headline.counts(found)[headline.SENTENCES]
     hold, fail, still = (sum(counts[word] for word in words) for words in WAYS.values())
     left = counts.total() - hold - fail - still
     if not hold + fail + still:
         return "None of its claims is tested yet."
+    earlier = headline.split(found, ours=False)
     parts = [f"{hold} {'holds' if hold == 1 else 'hold'}"] * bool(hold)
     parts += [f"{fail} {'is' if fail == 1 else 'are'} contradicted"] * bool(fail)
     parts += [f"{still} {'is' if still == 1 else 'are'} undecided"] * bool(still)
-    waits = f"; {left} more {'waits' if left == 1 else 'wait'} for a larger scale" if left else ""
+    more = [f"{left} more {'waits' if left == 1 else 'wait'} for a larger scale"] * bool(left)
+    more += [f"{earlier} more {'is' if earlier == 1 else 'are'} to be judged anew"] * bool(earlier)
     tested = hold + fail + still
     link = f"[{tested} tested claim{'s' * (tested > 1)}](REPRODUCED.md#{paper.name})"
-    return f"Of {link}{OLD * any(o.old for o in found)} {_listed(parts)}{waits}."
+    return f"Of {link}{OLD * any(o.old for o in found)} {'; '.join([_listed(parts), *more])}."
 
 
 def _listed(parts: list[str]) -> str:
@@ -159,13 +162,19 @@ def _filled(text: str, claim: Claim, sentence: Sentence, paper: str) -> str:
 
 
 def numbers(claim: Claim) -> dict[str, Any]:
-    """What a sentence may say of a claim."""
+    """What a sentence may say of a claim; `least` and `most` are over its settings, or its tests."""
     tests = claim.tests
     if not tests:
         return {}
-    sizes = [abs(part.value) for part in tests]
+    sizes = [abs(part.value) for part in claim.parts if part.setting] or [abs(part.value) for part in tests]
     first = tests[0]
     runs = min((part.runs for part in tests if part.runs), default=0)
-    found = {"size": sizes[0], "least": min(sizes), "most": max(sizes), "lo": first.lo, "hi": first.hi}
+    found = {
+        "size": abs(first.value),
+        "least": min(sizes),
+        "most": max(sizes),
+        "lo": first.lo,
+        "hi": first.hi,
+    }
     found |= {"half": (first.hi - first.lo) / 2, "asked": first.asked, "runs": runs}
     return found | {"settings": claim.settings, "hold": claim.hold, "fail": claim.fail}

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from harness.accepted import findings
+from harness.accepted import findings, headline
 from harness.accepted.outcomes import OLD, SMALL, Outcome, capital, of_paper
-from harness.accepted.statements import Fared, counted, page
+from harness.accepted.statements import Fared, page
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT, write_atomic
 from harness.base.layout import SCALES
@@ -65,7 +65,11 @@ def table(papers: list[Fared]) -> str:
     for fared in papers:
         title = f"{fared.paper.title}. {capital(fared.paper.authors)}, {fared.paper.year}"
         shown = "; ".join(filter(None, [_links(fared.found), _not_there(fared.paper)]))
-        lines.append(f"| `{fared.paper.name}` | {title} | {counted(fared.found)} | {shown} |")
+        told = headline.of_classes(fared.found)
+        claims = told.pop(headline.SENTENCES, "none")
+        told.pop(headline.OURS, "")
+        numbers = "; ".join(f"{name}: {words}" for name, words in told.items()) or "none"
+        lines.append(f"| `{fared.paper.name}` | {title} | {numbers} | {claims} | {shown} |")
     told = "\n".join(lines)
     return f"{told}\n\n{' '.join([*(text for mark, text in _MARKS.items() if mark in told), _WHERE])}"
 
