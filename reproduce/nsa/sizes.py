@@ -30,4 +30,4 @@ def run(run: Run, config: Config) -> None:
     wired = residual() if config.residual else wirings(1, config.architectures)
     with torch.device("meta"):  # without their values
         network = WiredNet(shape, wired)
-    run.metric("parameters", sum(p.numel() for p in network.parameters()) / 1e6, "M")
+    run.metric("parameters", sum(p.numel() for p in network.parameters()))
