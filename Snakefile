@@ -72,6 +72,8 @@ onsuccess:
 onerror:
     campaign.end()
     warm.stop()
-    from harness.report import after_failure  # not at the top: it loads what planning need not wait for
+    from harness.report import (
+        after_failure,
+    )  # not at the top: it loads what planning need not wait for
 
     after_failure(LAYOUT, campaign.failures, pages_planned(workflow))
