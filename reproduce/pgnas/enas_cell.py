@@ -1,4 +1,4 @@
-"""SupNet-E and SupNet-EI: the network that ENAS found on CIFAR-10 (Pham et al. 2018), one p per convolution."""
+"""SupNet-E and SupNet-EI: the network that ENAS found on CIFAR-10 (Pham et al. 2018)."""
 
 from dataclasses import dataclass
 

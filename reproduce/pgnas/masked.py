@@ -14,7 +14,7 @@ from reproduce.pgnas import posterior
 
 
 class MaskedConv(nn.Conv2d):
-    """A convolution without bias; `mask` [images or 1, channels] multiplies what goes in (or comes out, D6)."""
+    """A convolution without bias; `mask` [images or 1, channels] multiplies its inputs (or outputs, D6)."""
 
     mask: Tensor | None = None
     after = False
@@ -174,9 +174,9 @@ class SuperNet(nn.Module):
 
 def add_gradient(network: SuperNet, prior: posterior.Prior) -> None:
     """The regulariser's gradient, by its closed forms: behind `backward`, like weight decay and as cheap."""
-    p = network.p.detach()
+    logits, p = network.drop_logits.detach(), network.p.detach()
     with torch.no_grad():
-        gradient = posterior.logit_gradient(p, network.norms(), network.channels, prior)
+        gradient = posterior.logit_gradient(logits, network.norms(), network.channels, prior)
         if network.drop_logits.requires_grad:
             network.drop_logits.grad = (
                 gradient if network.drop_logits.grad is None else network.drop_logits.grad + gradient

@@ -1,4 +1,4 @@
-"""Section 2.2: drop probabilities, their relaxed and hard masks, and the regulariser that couples them to weights.
+"""Section 2.2: drop probabilities, relaxed and hard masks, and the regulariser that couples them to weights.
 
 Everywhere p is the probability that an input channel is dropped (D1), and λ = logit(p) is what is learnt.
 """
@@ -52,7 +52,7 @@ def checked_tau(tau: float) -> float:
 def relaxed(logits: Tensor, u1: Tensor, u2: Tensor, tau: float) -> Tensor:
     """Eq. 16 in the authors' form: masks in (0, 1), near 1 where a channel is kept.
 
-    The difference of two Gumbel variables is a logistic one, so this is the concrete dropout of Gal et al. (2017).
+    The difference of two Gumbel variables is a logistic one, so this is concrete dropout (Gal et al. 2017).
     """
     noise = (EPS - (u1 + EPS).log()).log() - (EPS - (u2 + EPS).log()).log()
     return torch.sigmoid(-(logits + noise) / tau)
@@ -70,14 +70,15 @@ def regulariser(p: Tensor, norms: Tensor, channels: Tensor, prior: Prior) -> Ten
     return prior.weight_coefficient * weights.sum() + prior.entropy_coefficient * (channels * entropy).sum()
 
 
-def logit_gradient(p: Tensor, norms: Tensor, channels: Tensor, prior: Prior) -> Tensor:
-    """∂ regulariser / ∂λ = p(1 − p)·(−c‖W‖² + K/N·λ), c = l²/N."""
-    pull = channels * prior.entropy_coefficient * torch.logit(p)
+def logit_gradient(logits: Tensor, norms: Tensor, channels: Tensor, prior: Prior) -> Tensor:
+    """∂ regulariser / ∂λ = p(1 − p)·(−c‖W‖² + K/N·λ), c = l²/N; finite also where p rounds to 1."""
+    p = torch.sigmoid(logits)
+    pull = channels * prior.entropy_coefficient * logits
     if prior.coupled:
         pull = pull - prior.weight_coefficient * norms
     return p * (1 - p) * pull
 
 
 def fixed_point(norms: Tensor, channels: Tensor, prior: Prior) -> Tensor:
-    """Where p comes to rest without data: σ(l²‖W‖²/K)."""
-    return torch.sigmoid(prior.weight_coefficient * norms / (channels * prior.entropy_coefficient))
+    """The logit where p comes to rest without data; p = σ(l²‖W‖²/K)."""
+    return prior.weight_coefficient * norms / (channels * prior.entropy_coefficient)

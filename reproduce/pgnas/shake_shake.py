@@ -1,4 +1,4 @@
-"""SupNet-M and SupNet-MI: the shake-shake network of Gastaldi (2017), section 3.1 and supplementary material."""
+"""SupNet-M and SupNet-MI: the shake-shake network of Gastaldi (2017), as section 3.1 has it."""
 
 from dataclasses import dataclass
 
@@ -51,7 +51,7 @@ class Branch(nn.Module):
 
 
 class Skip(nn.Module):
-    """Two 1×1 convolutions, one of the image, one of the image moved by a pixel; their outputs side by side."""
+    """Two 1×1 convolutions, of the image and of the image moved by a pixel, side by side."""
 
     def __init__(self, inputs: int, outputs: int, stride: int, momentum: float) -> None:
         super().__init__()
