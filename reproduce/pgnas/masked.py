@@ -109,9 +109,8 @@ class SuperNet(nn.Module):
         self.widths = [sum(parts) for parts in segments]  # channels of each layer
         self.counts = [len(parts) for parts in segments]  # drop probabilities of each layer
         self.register_buffer("channels", sizes.float(), persistent=False)
-        self.register_buffer(
-            "of_channel", torch.repeat_interleave(torch.arange(len(sizes)), sizes), persistent=False
-        )
+        places = torch.repeat_interleave(torch.arange(len(sizes)), sizes, output_size=sum(self.widths))
+        self.register_buffer("of_channel", places, persistent=False)
 
     @property
     def p(self) -> Tensor:

@@ -77,6 +77,7 @@ def leave_whole(run: Run, config: Training, network: SuperNet, test: Sequence[Ba
         run.metric(f"{name}_top5", found.top5, "%")
 
     tell("whole", errors(network, test))
+    run.metric("parameters_whole", Counter.of(network, config.side).whole().parameters.item() / 1e6, "M")
     if config.masks == "none":
         return
     p = network.p_of_channels.detach()
@@ -129,7 +130,6 @@ def leave_candidates(
     run.metric("best_on_test_error", scores.test.min(), "%")
     run.metric("parameters", cost.parameters[best].item() / 1e6, "M")
     run.metric("parameters_expected", expected.parameters.item() / 1e6, "M")
-    run.metric("parameters_whole", whole.parameters.item() / 1e6, "M")
     run.metric("parameters_kept", 100 * (cost.parameters[best] / whole.parameters).item(), "%")
     run.metric("operations_kept", 100 * (cost.operations[best] / whole.operations).item(), "%")
     run.metric("dropped_channels", channels[best].item())
@@ -143,8 +143,8 @@ def leave_candidates(
 def choices(scores: Scores, counts: Sequence[int]) -> dict[str, list[float]]:
     """Of each number C of candidates: means over as many separate groups of C as there are.
 
-    `by_choose`: test error of the candidate that other images choose; `by_test`: the least test error, which is
-    what the authors print; `by_spread`: that least error as mean and deviation of all candidates let expect it.
+    `by_choose`: test error of the candidate that other images choose; `by_test`: the least test error, which
+    is what the authors print; `by_spread`: that error as mean and deviation of all candidates let expect it.
     """
     rows: dict[str, list[float]] = {
         key: []
@@ -184,7 +184,7 @@ def leave_own_statistics(
     test: Sequence[Batch],
     scale: Tensor | None,
 ) -> None:
-    """Mean test error of some candidates with the training's batch norm statistics, and with their own (D23)."""
+    """Mean test error of some candidates with the training's batch norm statistics, and their own (D23)."""
     found = []
     for mask in masks:
         candidate = copy.deepcopy(network).eval()

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import torch
+
 from harness.runs.record import Run
 from reproduce.pgnas.counts import Counter
 from reproduce.pgnas.networks import Network, build
@@ -13,9 +15,11 @@ class Config(Network):
 
 
 def run(run: Run, config: Config) -> None:
-    network = build(config)
+    with torch.device("meta"):  # sizes without numbers
+        network = build(config)
     counter = Counter.of(network, config.side)
-    whole, sampled = counter.whole(), counter.expected()
+    start = torch.full((len(network.of_channel),), config.drop_start)
+    whole, sampled = counter.whole(), counter.expected(start)
     second = getattr(network, "auxiliary", None)
     extra = 0 if second is None else sum(p.numel() for p in second.parameters())
     run.metric("parameters", whole.parameters.item() / 1e6, "M")

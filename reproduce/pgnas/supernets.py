@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -118,7 +119,15 @@ def images(run: Run, config: Config) -> list[Batches]:
     parts = [order[:training], order[n - choosing :]]
     last = slice(config.test_images)
     return batches(
-        [*((found.x[part], found.y[part]) for part in parts), (tested.x[last], tested.y[last])],
+        [
+            *((_coloured(found.x[part]), found.y[part]) for part in parts),
+            (_coloured(tested.x[last]), tested.y[last]),
+        ],
         config.device,
         factor=config.shrink,
     )
+
+
+def _coloured(x: np.ndarray) -> np.ndarray:
+    """Grey images as three equal colours, which the first convolution reads."""
+    return x if x.shape[-1] == 3 else x.repeat(3, axis=-1)
