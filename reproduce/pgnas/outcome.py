@@ -40,7 +40,7 @@ def leave_layers(run: Run, config: Training, network: SuperNet) -> None:
         outputs, inputs = layer.weight.shape[:2]
         total = norm.double().sum().item()
         rest = float("nan")
-        if config.prior is not None and config.learn and config.coupled and config.entropy > 0:
+        if config.prior is not None and config.learn and config.coupled and config.entropy == "bonus":
             rest = float(config.prior.weight_coefficient / config.prior.entropy_coefficient * total / inputs)
         values = (
             name,

@@ -31,7 +31,7 @@ class Training(Network):
     n: float = 5e5  # D3
     half: bool = False  # D2
     coupled: bool = True  # D24
-    entropy: float = 1.0  # D4
+    entropy: Literal["bonus", "printed"] = "bonus"  # D4
     weights: SGD
     drop_rate: float = 1.0  # times the weights' learning rate, for the drop probabilities (D17)
     epochs: int
@@ -47,7 +47,8 @@ class Training(Network):
     def prior(self) -> posterior.Prior | None:
         if self.l2 is None:
             return None
-        return posterior.Prior(self.l2, self.n, self.half, self.coupled, self.entropy)
+        sign = 1.0 if self.entropy == "bonus" else -1.0
+        return posterior.Prior(self.l2, self.n, self.half, self.coupled, sign)
 
 
 @dataclass(frozen=True, kw_only=True)
