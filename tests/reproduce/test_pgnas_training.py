@@ -61,7 +61,7 @@ def test_guidance_moves_probabilities_and_the_others_do_not(tmp_path: Path):
 
 
 def test_only_learnt_probabilities_have_a_regulariser(tmp_path: Path):
-    """A super-network's l² stands in its setting, which its random baselines share: they have weight decay."""
+    """An l² stands in a setting, which random baselines share: these have weight decay."""
     for name, changed in (("a", {"learn": False}), ("b", {"masks": "none"}), ("c", {"l2": None})):
         assert loop(tmp_path / name, **changed).config.prior is None
     assert loop(tmp_path / "guided").config.prior is not None
