@@ -27,7 +27,7 @@ class Training(Network):
     learn: bool = True  # the drop probabilities; else all stay at drop_start
     rescale: bool = False  # what is kept is divided by 1 - p (D14)
     tau: float = 0.2
-    l2: float | None = None  # None: no regulariser but the weight decay of `weights`
+    l2: float | None = None  # without it, or where p is not learnt, there is the decay of `weights` alone
     n: float = 5e5  # D3
     half: bool = False  # D2
     coupled: bool = True  # D24
@@ -45,7 +45,7 @@ class Training(Network):
 
     @property
     def prior(self) -> posterior.Prior | None:
-        if self.l2 is None:
+        if self.l2 is None or not self.learn or self.masks == "none":
             return None
         sign = 1.0 if self.entropy == "bonus" else -1.0
         return posterior.Prior(self.l2, self.n, self.half, self.coupled, sign)

@@ -12,6 +12,9 @@ from reproduce.pgnas.networks import Network, build
 
 PRIOR = posterior.Prior(l2=50, n=5e5)
 SMALL = {
+    "after": Network(network="shake-shake", width=4, blocks=1, stem=4, side=8, mask_after=True),
+    "per channel": Network(network="shake-shake", width=4, blocks=1, stem=4, side=8, granularity="channel"),
+    "whole ends": Network(network="shake-shake", width=4, blocks=1, stem=4, side=8, stem_and_head=False),
     "shake-shake": Network(network="shake-shake", width=4, blocks=1, stem=4, side=8),
     "enas": Network(network="enas", width=4, blocks=3),
     "resnet": Network(network="resnet", width=8, depths=(1, 1), classes=5, side=32),

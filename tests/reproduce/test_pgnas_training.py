@@ -60,6 +60,13 @@ def test_guidance_moves_probabilities_and_the_others_do_not(tmp_path: Path):
         assert not torch.equal(weights, training.network.head.weight.detach())
 
 
+def test_only_learnt_probabilities_have_a_regulariser(tmp_path: Path):
+    """An l² stands in a setting, which random baselines share: these have weight decay."""
+    for name, changed in (("a", {"learn": False}), ("b", {"masks": "none"}), ("c", {"l2": None})):
+        assert loop(tmp_path / name, **changed).config.prior is None
+    assert loop(tmp_path / "guided").config.prior is not None
+
+
 def test_probabilities_learn_at_a_rate_of_their_own(tmp_path: Path):
     moved = []
     for times in (1.0, 7.0):
