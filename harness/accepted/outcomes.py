@@ -119,18 +119,15 @@ def kind_of(cell: dict[str, Any]) -> str:
     return "counted or looked up" if cell["spread_kind"] == "exact" else "measured"
 
 
-KINDS_OF_NUMBERS = ("measured", "counted or looked up", "settings", "not run")
-
-
 def of_numbers(found: Iterable[Outcome], kind: str | None = None) -> Counter[str]:
     """How many of the numbers that the paper prints have which verdict: of one kind, or of all."""
     cells = [cell for o in found for cell in o.printed]
     return Counter(cell["verdict"] for cell in cells if kind in (None, kind_of(cell)))
 
 
-def of_claims(found: Iterable[Outcome], ours: bool | None = None) -> Counter[str]:
-    """The same of claims: the paper's, ours, or all."""
-    return Counter(c.verdict for o in found for c in o.claims if ours in (None, c.ours))
+def of_claims(found: Iterable[Outcome]) -> Counter[str]:
+    """The same of claims, ours among them."""
+    return Counter(c.verdict for o in found for c in o.claims)
 
 
 def of_consistency(found: Iterable[Outcome]) -> Counter[str]:

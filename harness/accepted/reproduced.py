@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from harness.accepted import findings, headline
 from harness.accepted.outcomes import OLD, SMALL, Outcome, capital, of_paper
-from harness.accepted.statements import Fared, counted, page
+from harness.accepted.statements import Fared, page
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT, write_atomic
 from harness.base.layout import SCALES
@@ -31,15 +32,23 @@ def outdated(root: Path = ROOT) -> dict[Path, str]:
     texts = {root / "REPRODUCED.md": page(papers)}
     readme = root / "README.md"
     if readme.is_file():
-        texts[readme] = with_table(readme.read_text(encoding="utf-8"), papers)
+        texts[readme] = with_table(with_found(readme.read_text(encoding="utf-8"), papers, root), papers)
     there = {path: path.read_text(encoding="utf-8") if path.is_file() else "" for path in texts}
     return {path: text for path, text in texts.items() if there[path] != text}
 
 
 def read(root: Path = ROOT) -> list[Fared]:
-    return [
-        Fared(experiments.paper(name, root), of_paper(name, root)) for name in experiments.paper_names(root)
-    ]
+    return [_fared(name, root) for name in experiments.paper_names(root)]
+
+
+def _fared(name: str, root: Path) -> Fared:
+    found = of_paper(name, root)
+    return Fared(experiments.paper(name, root), found, frozenset(findings.linked(found, name, root)))
+
+
+def with_found(readme: str, papers: list[Fared], root: Path = ROOT) -> str:
+    """The README with what was found, before anything else."""
+    return findings.with_found(readme, [findings.told(each.paper, each.found, root) for each in papers])
 
 
 def with_table(readme: str, papers: list[Fared]) -> str:
@@ -56,7 +65,11 @@ def table(papers: list[Fared]) -> str:
     for fared in papers:
         title = f"{fared.paper.title}. {capital(fared.paper.authors)}, {fared.paper.year}"
         shown = "; ".join(filter(None, [_links(fared.found), _not_there(fared.paper)]))
-        lines.append(f"| `{fared.paper.name}` | {title} | {counted(fared.found)} | {shown} |")
+        told = headline.of_classes(fared.found)
+        claims = told.pop(headline.SENTENCES, "none")
+        told.pop(headline.OURS, "")
+        numbers = "; ".join(f"{name}: {words}" for name, words in told.items()) or "none"
+        lines.append(f"| `{fared.paper.name}` | {title} | {numbers} | {claims} | {shown} |")
     told = "\n".join(lines)
     return f"{told}\n\n{' '.join([*(text for mark, text in _MARKS.items() if mark in told), _WHERE])}"
 

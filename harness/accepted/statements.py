@@ -1,4 +1,4 @@
-"""REPRODUCED.md: per paper which statements stand, which do not, and what it would take to know."""
+"""REPRODUCED.md: a line per sentence of a paper, with how it fared and what it would take to know."""
 
 import re
 from collections import Counter
@@ -6,51 +6,50 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from harness.accepted import runs_needed
-from harness.accepted.outcomes import (
-    KINDS_OF_NUMBERS,
-    OLD,
-    Outcome,
-    capital,
-    grouped,
-    in_groups,
-    in_words,
-    of_claims,
-    of_consistency,
-    of_numbers,
+from harness.accepted import findings, headline
+from harness.accepted.number_lines import (
+    each,
+    how_many,
+    issues,
+    known,
+    link,
+    linked,
+    name,
+    numbers,
+    one_by_one,
 )
+from harness.accepted.outcomes import OLD, Outcome, capital, in_groups, of_consistency
 from harness.base.layout import SCALES
-from harness.make import render
-from harness.numbers.claim_record import Claim, needed_of
-from harness.numbers.verdict_words import HOLDS, JUDGED, VERDICTS
-from harness.runs.forecast import duration
+from harness.numbers.claim_record import OURS, Claim, needed_of, told_briefly
+from harness.numbers.verdict_words import HOLDS, JUDGED
 from harness.spec import experiments
 from harness.spec.fingerprint import claims_at
-
-OF_CLAIMS = ("holds", "contradicts", "unclear", "not judged")
-SHOWN = 6  # numbers of an artefact that are listed one by one
 
 _INTRO = """\
 # Which statements stand
 
-Per paper: what holds, what contradicts or differs and why, what is unclear and what it would take to know,
-and what is not judged. All of it comes from the outcomes accepted in `published/`, of the largest scale at
-which each table or figure was accepted. `python -m harness reproduced` writes this page; `accept` calls it.
+Each line is a sentence of the paper, with its place, the table or figure that tests it, and what was
+measured. Everything comes from the outcomes accepted in `published/`, at the largest scale at which each
+table or figure was accepted.
 
-Counted are the numbers that a paper prints and its sentences that a machine can test. A number *holds* if it
-is equal as printed, or if the difference is inside the 95 % interval of both sides and one that matters would
-have been found; if not, it is *not refuted*. Settings are read back from our configuration and say less. A
-sentence is one claim, over however many settings it ranges; how these fare alone stands behind it.
-"(here, …)" is how a claim was made testable; "(ours)" is a claim that the paper does not make, or what its
-test gives at a scale that changed what it is about. A measured difference is signed in the direction of the
-claim, ± half of its 95 % interval; where a claim asks for more than a direction, the least that it asks for
-stands behind it. What it would take are the fewest runs, or architectures, at which the claim would hold or
-fail if mean and spread stayed as measured; how long each took is the median of its table or figure. One
-measurement may decide several claims, and a printed number that stands beside several of ours is counted
-with each. Whether sums, shares and sentences of a paper fit its own printed numbers is looked at without any
-run of ours, rounding taken into account. [docs/verdicts.md](docs/verdicts.md) has the rules, and how often
-they are wrong.
+* A sentence is one claim, however many settings it ranges over. "(here, …)" says how it was made testable.
+* A difference is signed in the direction of the claim and stands with its 95 % interval. If the claim asks
+  for more than a direction, the least that it asks for stands behind it.
+* "About 7 runs" is how many per method would decide it if mean and spread stayed as they are; the time is
+  that of one run.
+* A number *holds* if it equals the printed one after rounding, or if the difference lies inside the 95 %
+  interval of both and one that matters would have been found. If not, it is *not refuted*.
+* Settings are read back from our configuration; they were not measured. Claims of ours are not the paper's.
+
+[docs/verdicts.md](docs/verdicts.md) has the rules and how often they are wrong. `python -m harness claim
+WORDS` finds a claim. `python -m harness reproduced` writes this page; `accept` calls it.
 """
+
+_SECTIONS = {
+    "What holds": HOLDS,
+    "What is contradicted": ("contradicts",),
+    "What is undecided, and what it would take to know": ("unclear", "not refuted"),
+}
 
 
 @dataclass(frozen=True)
@@ -59,52 +58,65 @@ class Fared:
 
     paper: experiments.Paper
     found: list[Outcome]
-
-
-def counted(found: list[Outcome]) -> str:
-    numbers = {kind: in_words(of_numbers(found, kind)) for kind in KINDS_OF_NUMBERS}
-    numbers["settings"] = numbers["settings"].replace(" hold", " as printed")  # not measured: a class apart
-    told = "; ".join(f"{kind}: {words}" for kind, words in numbers.items() if words)
-    return f"{told or 'none'} | {in_words(of_claims(found, ours=False)) or 'none'}"
+    linked: frozenset[str] = frozenset()  # anchors of claims that the README leads to
 
 
 def page(papers: list[Fared]) -> str:
     """REPRODUCED.md."""
-    lines = [_INTRO, "| paper | printed numbers | claims |", "|---|---|---|"]
-    for fared in papers:
-        lines.append(f"| [{fared.paper.title}](#{fared.paper.name}) | {counted(fared.found)} |")
-    return "\n".join([*lines, "", *(line for fared in papers for line in _paper(fared))])
+    lines = [_INTRO, *_head(papers), "", *(line for fared in papers for line in _paper(fared))]
+    return "\n".join([*lines, *(f"[{name(o)}]: {o.page}" for fared in papers for o in fared.found), ""])
+
+
+def _head(papers: list[Fared]) -> Iterator[str]:
+    """A row per class, a column per paper."""
+    told = {fared.paper.name: headline.of_classes(fared.found) for fared in papers}
+    fit = {fared.paper.name: _fit(fared.found) for fared in papers}
+    names = [
+        name for name in (*headline.CLASSES, headline.OURS) if any(name in each for each in told.values())
+    ]
+    yield f"| | {' | '.join(f'[{fared.paper.title}](#{fared.paper.name})' for fared in papers)} |"
+    yield "|---" * (len(papers) + 1) + "|"
+    for row in names:
+        kind = "" if row in (headline.SENTENCES, headline.OURS) else "printed numbers, "
+        yield f"| {kind}{row} | {' | '.join(each.get(row, '') for each in told.values())} |"
+    if any(fit.values()):
+        yield f"| printed numbers against each other | {' | '.join(fit.values())} |"
+
+
+def _fit(found: list[Outcome]) -> str:
+    counts = of_consistency(found)
+    n = counts["paper issue"]
+    parts = [f"{counts['match']} fit"] * bool(counts["match"])
+    return ", ".join(parts + [f"{n} {'does' if n == 1 else 'do'} not"] * bool(n))
 
 
 def _paper(fared: Fared) -> Iterator[str]:
     found, paper = fared.found, fared.paper
-    scales = [
-        f"{n} {'tables and figures' if n > 1 else 'table or figure'} at scale {scale}"
-        for scale, n in Counter(o.scale for o in found).items()
-    ]
-    yield from (f"## {paper.name}", "", f"*{paper.title}.* {capital(paper.authors)}, {paper.year}.")
-    yield from (f"Accepted: {', '.join(scales) or 'nothing yet'}.", "", *_counts(found), "")
-    yield from _old(found)
-    if paper.words:
-        yield from (*(f"- **{word}**: {meaning}." for word, meaning in paper.words.items()), "")
+    where = paper.source.get("url", "")
+    title = f"[{paper.title}]({where})" if where else paper.title
+    yield from (f"## {paper.name}", "", f"*{title}.* {capital(paper.authors)}, {paper.year}.")
+    yield from (_scales(fared), "", *_old(found))
+    yield from (*(f"- **{word}**: {meaning}." for word, meaning in paper.words.items()), "")
+    ours = _Lines(fared, ours=True)
     sections = {
         "What to know of text, code and data": [
-            f"- {capital(_linked(text, paper.name))}." for text in paper.know
+            f"- {capital(linked(text, paper.name))}." for text in paper.know
         ],
-        "Claims that fare otherwise from setting to setting": [*_mixed(found)],
-        "What holds": [*_numbers_that_hold(found), *_claims(found, HOLDS)],
-        "What contradicts": [*_claims(found, ("contradicts",))],
-        "What differs": [*_one_by_one(found, "differs")],
-        "Where the paper is at odds with itself or its code": [*_issues(found)],
-        "What is unclear, and what it would take to know": [
-            *_one_by_one(found, "unclear"),
-            *_one_by_one(found, "not refuted"),
-            *_claims(found, ("unclear",)),
-        ],
+        **{
+            heading: [*numbers(fared.found, words), *_Lines(fared).of(words)]
+            for heading, words in _SECTIONS.items()
+        },
+        "What was judged setting by setting, by an earlier rule": [*_Lines(fared).split()],
+        "What differs": [*one_by_one(found, "differs")],
+        "Where the paper is at odds with itself or its code": [*issues(found)],
         "What is not judged, and why": [
             *_at_smallest_scale(found),
             *_not_judged(found),
             *(f"- {what}: {why}." for what, why in paper.not_there.items()),
+        ],
+        "Claims of ours": [
+            *(line for word, words in _OURS.items() for line in ours.of(words, f"*{word}:* ")),
+            *ours.split(),
         ],
     }
     for heading, entries in sections.items():
@@ -112,165 +124,121 @@ def _paper(fared: Fared) -> Iterator[str]:
             yield from (f"### {heading}", "", *entries, "")
 
 
-def _counts(found: list[Outcome]) -> Iterator[str]:
-    rows = {
-        **{f"printed numbers, {kind}": of_numbers(found, kind) for kind in KINDS_OF_NUMBERS},
-        "claims of the paper": of_claims(found, ours=False),
-        "claims of ours": of_claims(found, ours=True),
-        "printed numbers against each other": of_consistency(found),
-    }
-    words = [word for word in VERDICTS if any(counts[word] for counts in rows.values())]
-    yield f"| | {' | '.join([*words, 'all'])} |"
-    yield "|---" * (len(words) + 2) + "|"
-    for name, counts in rows.items():
-        if counts:
-            cells = [str(counts[word] or "") for word in words]
-            yield f"| {' | '.join([name, *cells, str(counts.total())])} |"
+_OURS = {"holds": HOLDS, "contradicted": ("contradicts",), "undecided": ("unclear", "not refuted")}
 
 
-def _numbers_that_hold(found: list[Outcome]) -> Iterator[str]:
-    for o in found:
-        counts = of_numbers([o])
-        n, of = sum(counts[word] for word in HOLDS), counts.total()
-        if n:
-            share = f"All {n}" if n == of else f"{n} of {of}"
-            told = "" if n == counts["match"] else f", {counts['match']} of them to the last printed digit"
-            yield f"- {share} printed numbers of {o.link}{told}."
+def _scales(fared: Fared) -> str:
+    """`Accepted: 15 tables and figures at scale cpu, which differs from the published set-up by D8, D12.`"""
+    told = []
+    for scale, n in Counter(o.scale for o in fared.found).items():
+        differs = dict.fromkeys(d for o in fared.found if o.scale == scale for d in o.artefact.differs(scale))
+        by = f", which differs from the published set-up by {', '.join(differs)}" if differs else ""
+        told.append(f"{n} {'tables and figures' if n > 1 else 'table or figure'} at scale {scale}{by}")
+    return f"Accepted: {linked('; '.join(told), fared.paper.name) or 'nothing yet'}."
 
 
-def _settings(found: list[Outcome]) -> Iterator[tuple[Outcome, list[Claim]]]:
-    """Their claims, those together that are one claim in several settings."""
-    for o in found:
-        groups: dict[tuple[str, str], list[Claim]] = {}
-        for claim in o.claims:
-            groups.setdefault(("", claim.statement) if claim.setting else (claim.id, ""), []).append(claim)
-        yield from ((o, claims) for claims in groups.values())
+class _Lines:
+    """The lines of a paper's claims, or of ours on it."""
+
+    def __init__(self, fared: Fared, ours: bool = False) -> None:
+        self.fared = fared
+        every = ((o, claims) for o in fared.found for claims in headline.sentences(o))
+        self.claims = [(o, claims) for o, claims in every if claims[0].ours == ours]
+
+    def of(self, words: tuple[str, ...], before: str = "") -> Iterator[str]:
+        """One for each sentence that fared so."""
+        for o, claims in self.claims:
+            if len(claims) == 1 and claims[0].verdict in words:
+                claim = claims[0]
+                told = f"{before}{_sentence(claim.text)} ({_where(o, claim)}) {capital(told_briefly(claim))}."
+                yield f"- {self._anchor(o, claims)}{told}{_why(o, claim)}{_it_takes(o, claim)}"
+
+    def split(self) -> Iterator[str]:
+        """One for each sentence of which there are settings only."""
+        for o, claims in self.claims:
+            if len(claims) > 1:
+                ways = {
+                    word: [claim for claim in claims if claim.verdict in words]
+                    for word, words in (*_OURS.items(), ("not judged", _not_judged_words(claims)))
+                }
+                told = "; ".join(_of_settings(word, those) for word, those in ways.items() if those)
+                text = _sentence(claims[0].statement)
+                yield f"- {self._anchor(o, claims)}{text} ({_where(o, claims[0])}) {capital(told)}."
+
+    def _anchor(self, o: Outcome, claims: list[Claim]) -> str:
+        places = [findings.anchor(o, claim.id) for claim in claims]
+        return "".join(f'<a id="{place}"></a>' for place in places if place in self.fared.linked)
 
 
-def _mixed(found: list[Outcome]) -> Iterator[str]:
-    """A row per claim whose settings come to several verdicts: the sections below have its parts."""
-    rows = []
-    for o, claims in _settings(found):
-        counts = grouped(Counter(claim.verdict for claim in claims))
-        if len(counts) > 1:
-            numbers = " | ".join(str(counts.get(group, "")) for group in OF_CLAIMS)
-            text = claims[0].statement.replace("|", "\\|")
-            rows.append(f"| {text} ({o.link}) | {numbers} |")
-    if rows:
-        yield from (f"| claim | {' | '.join(OF_CLAIMS)} |", "|---" * (len(OF_CLAIMS) + 1) + "|", *rows)
+def _not_judged_words(claims: list[Claim]) -> tuple[str, ...]:
+    return tuple({claim.verdict for claim in claims} - set(JUDGED))
 
 
-def _claims(found: list[Outcome], words: tuple[str, ...]) -> Iterator[str]:
-    """A line per claim; of one that is made in several settings, those in which it fares so."""
-    for o, claims in _settings(found):
-        several, made = len(claims) > 1, [claim for claim in claims if claim.verdict in words]
-        if not made:
-            continue
-        among = f" *{len(made)} of {len(claims)}: {in_groups(made)}.*" if several else ""
-        yield f"- {made[0].statement if several else made[0].text}{among} ({_where(o, made[0])})"
-        if made[0].verdict not in HOLDS:
-            yield from (f"  - {_measured(o, claim, several)}" for claim in made)
-        if made[0].verdict == "contradicts":
-            written = {claim["id"]: claim.get("why", "") for claim in claims_at(o.artefact, o.scale)}
-            yield from _reasons(o, [written.get(claim.id, "") for claim in made])
+def _of_settings(word: str, claims: list[Claim]) -> str:
+    """Named where they say something: what is open or waits is counted."""
+    named = f" ({in_groups(claims)})" if word in ("holds", "contradicted") else ""
+    return f"{len(claims)} {'hold' if word == 'holds' and len(claims) > 1 else word}{named}"
 
 
-def _reasons(o: Outcome, written: list[str]) -> Iterator[str]:
-    """What is known of why these are so, each once; deviations are links."""
-    differs = " and ".join(o.artefact.differs(o.scale))
-    unknown = (
-        f"not known; scale {o.scale} is not the published set-up ({differs})" if differs else "not known"
-    )
-    for why in dict.fromkeys(written):
-        yield f"  - Why: {_linked(why or unknown, o.artefact.paper)}."
+def _sentence(text: str) -> str:
+    return capital(text.removeprefix(OURS))
 
 
-def _linked(text: str, paper: str) -> str:
-    """Its numbered deviations as links."""
-    return re.sub(r"\bD\d+\b", rf"[\g<0>](reproduce/{paper}/NOTES.md)", text)
+def _why(o: Outcome, claim: Claim) -> str:
+    """What is known of why a sentence is contradicted; deviations are links."""
+    if claim.verdict != "contradicts":
+        return ""
+    written = {each["id"]: each.get("why", "") for each in claims_at(o.artefact, o.scale)}
+    return known(o, written.get(claim.id, ""))
 
 
 def _where(o: Outcome, claim: Claim) -> str:
     """Where the paper says it, and the link to where it is shown."""
     named = re.compile(rf"{re.escape(o.name)}(?!\.?\d)", re.I)
-    return (
-        named.sub(o.link, claim.where, count=1) if named.search(claim.where) else f"{claim.where}, {o.link}"
-    )
+    if named.search(claim.where):
+        return named.sub(lambda _: link(o), claim.where, count=1)
+    return f"{claim.where}, {link(o)}"
 
 
-def _measured(o: Outcome, claim: Claim, several: bool) -> str:
-    return (
-        f"{claim.setting if several else 'Measured'}: {claim.reason}.{_it_takes(needed_of(claim, _each(o)))}"
-    )
-
-
-def _it_takes(runs: str) -> str:
+def _it_takes(o: Outcome, claim: Claim) -> str:
+    runs = needed_of(claim, each(o)).removesuffix(": what was measured lies where the claim begins or ends")
     return f" **{capital(runs)}.**" if runs else ""
-
-
-def _each(o: Outcome) -> str:
-    """How long one of its runs took."""
-    return f" ({duration(o.seconds)} each)" if o.seconds else ""
-
-
-def _one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
-    for o in found:
-        cells = [cell for cell in o.printed if cell["verdict"] == word]
-        for cell in cells[:SHOWN]:
-            ours = render.ours(cell, render.format_of(o.artefact, cell))
-            runs = runs_needed.for_number(o.artefact, cell, _each(o)) if word in runs_needed.OPEN else ""
-            yield (
-                f"- {cell['row']}, {cell['column']}: {ours}, printed {cell['reported']} ({o.link})\n"
-                f"  - {capital(cell['reason'])}.{_it_takes(runs)}"
-            )
-            if word == "differs":
-                asked = (str(cell["row"]), str(cell["column"]))
-                written = [c.select.get("why", "") for c in o.artefact.cells if (c.row, c.column) == asked]
-                yield from _reasons(o, written or [""])
-        if cells[SHOWN:]:
-            yield f"- {len(cells) - SHOWN} more of the {len(o.printed)} printed numbers of {o.link}."
-
-
-def _issues(found: list[Outcome]) -> Iterator[str]:
-    """By deviation: how many numbers it explains; then what does not fit together on the paper's pages."""
-    for o in found:
-        explained = {(c["row"], c["column"]) for c in o.printed if c["verdict"] == "paper issue"}
-        issues = [c.select.get("paper_issue", "") for c in o.artefact.cells if (c.row, c.column) in explained]
-        for issue, n in Counter(filter(None, issues)).items():
-            deviation, _, why = issue.partition(": ")
-            notes = f"[{deviation}](reproduce/{o.artefact.paper}/NOTES.md)"
-            yield f"- {_how_many(n, 0)} of {o.link}: {why} ({notes})."
-        yield from (f"- {o.link}: {one.told}." for one in o.artefact.data["consistency"] if one.wrong)
 
 
 def _old(found: list[Outcome]) -> Iterator[str]:
     """Before anything else: which of these verdicts are not today's."""
     for why in dict.fromkeys(o.old for o in found if o.old):
         old = [o for o in found if o.old == why]
-        numbers = sum(cell["verdict"] in JUDGED for o in old for cell in o.printed)
+        judged = sum(cell["verdict"] in JUDGED for o in old for cell in o.printed)
         claims = sum(claim.verdict in JUDGED for o in old for claim in o.claims)
-        links = ", ".join(o.link for o in old)
-        how_many = _how_many(numbers, claims)
-        yield from (f"{OLD} {capital(why)} and to be made again: {how_many} of {links}.", "")
+        links = ", ".join(link(o) for o in old)
+        yield from (f"{OLD} {capital(why)} and to be made again: {how_many(judged, claims)} of {links}.", "")
 
 
 def _at_smallest_scale(found: list[Outcome]) -> Iterator[str]:
-    told = [f"{o.link} ({_how_many(*map(len, left))})" for o in found if o.small and any(left := _left(o))]
+    told = [f"{link(o)} ({how_many(*map(len, left))})" for o in found if o.small and any(left := _left(o))]
     if told:
         places = ", ".join(told)
         yield f"- So far at scale {SCALES[0]}, where what is trained or queried is not judged: {places}."
 
 
 def _not_judged(found: list[Outcome]) -> Iterator[str]:
-    """A line per reason."""
+    """A line per reason; below it the sentences of the paper that wait for it."""
     reasons: dict[str, dict[str, list[int]]] = {}
+    waiting: dict[str, dict[str, None]] = {}
     for o in (o for o in found if not o.small):
         numbers, claims = _left(o)
-        for k, told in enumerate(([c["reason"] for c in numbers], [_why(o, claim) for claim in claims])):
-            for reason in told:
-                reasons.setdefault(reason, {}).setdefault(o.link, [0, 0])[k] += 1
+        for cell in numbers:
+            reasons.setdefault(cell["reason"], {}).setdefault(link(o), [0, 0])[0] += 1
+        for claim in claims:
+            reason = _lacking(o, claim)
+            reasons.setdefault(reason, {}).setdefault(link(o), [0, 0])[1] += 1
+            if not claim.ours:
+                text = claim.statement if claim.setting else claim.text
+                waiting.setdefault(reason, {})[f"  - {_sentence(text)} ({_where(o, claim)})"] = None
     for reason, places in reasons.items():
-        yield f"- {', '.join(f'{_how_many(*n)} of {link}' for link, n in places.items())}: {reason}."
+        yield f"- {', '.join(f'{how_many(*n)} of {where}' for where, n in places.items())}: {reason}."
+        yield from waiting.get(reason, ())
 
 
 def _left(o: Outcome) -> tuple[list[dict[str, Any]], list[Claim]]:
@@ -279,12 +247,7 @@ def _left(o: Outcome) -> tuple[list[dict[str, Any]], list[Claim]]:
     return numbers, [claim for claim in o.claims if claim.verdict not in JUDGED]
 
 
-def _how_many(numbers: int, claims: int) -> str:
-    parts = [(numbers, "number"), (claims, "claim")]
-    return " and ".join(f"{n} {word}{'s' * (n > 1)}" for n, word in parts if n)
-
-
-def _why(o: Outcome, claim: Claim) -> str:
+def _lacking(o: Outcome, claim: Claim) -> str:
     """The reason; of a claim that lacks a number, the reason why that number is not there."""
     lacks = claim.parts[0].part if claim.parts else ""
     said = [cell["reason"] for cell in o.cells if lacks == f"{cell['row']} / {cell['column']}"]

@@ -139,6 +139,22 @@ def reason_of(claim: Claim) -> str:
     return told + (f"; {claim.sensitive}" if claim.sensitive else "")
 
 
+def told_briefly(claim: Claim) -> str:
+    """The same for a list of claims: the first test that decides, and how many settings fare so alone."""
+    deciding = [part for part in claim.tests if part.word == claim.verdict] or list(claim.tests)
+    if not deciding:
+        return claim.reason
+    told = (_telling(claim, deciding[0]) if claim.quantifier else deciding[0]).sentence
+    told = told.removeprefix("by ").replace(": by ", ": ", 1)
+    if claim.settings > 1:
+        ways = [f"{claim.hold} {'holds' if claim.hold == 1 else 'hold'}"] * bool(claim.hold)
+        ways += [f"{claim.fail} {'fails' if claim.fail == 1 else 'fail'}"] * bool(claim.fail)
+        told += f"; of {claim.settings} settings {' and '.join(ways) or 'none is decided'} alone"
+    elif deciding[1:]:
+        told += f", and {len(deciding) - 1} more"
+    return told + (f"; {claim.sensitive}" if claim.sensitive else "")
+
+
 def _telling(claim: Claim, test: Part) -> Part:
     """Of a test of all its settings the one most against it, of a test of some the one most for it."""
     mine = []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tiny
 
-from harness.accepted import outcomes, reproduced, statements
+from harness.accepted import headline, number_lines, outcomes, reproduced, statements
 from harness.accepted.accept import accept
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
@@ -73,45 +73,45 @@ def test_every_link_leads_somewhere(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#]+)\)", text)
     assert len(links) > 20
+    named = dict(re.findall(r"^\[([\w-]+)\]: (\S+)$", text, re.M))
+    assert set(re.findall(r"\]\[([\w-]+)\]", text)) <= named.keys()
+    links += named.values()
     assert [link for link in links if not link.startswith("https:") and not (ROOT / link).exists()] == []
 
 
 def test_accept_writes_the_page(layout):
     text = (layout.root / "REPRODUCED.md").read_text()
     assert text == reproduced.page(reproduced.read(layout.root))
-    assert "| [A tiny paper](#mini) |" in text and "Accepted: 1 table or figure at scale smoke." in text
-    link = "[Table 1](published/smoke/tables/mini/table_1.md)"
-    assert f"The mean is higher where it was set higher. (section 1, {link})" in section(
-        layout.root, "What holds"
-    )
+    assert "\n| | [A tiny paper](#mini) |\n" in text and "Accepted: 1 table or figure at scale smoke." in text
+    told = "- The mean is higher where it was set higher. (section 1, [Table 1][mini-table_1]) +5 ± 0.49."
+    assert section(layout.root, "What holds").splitlines()[-1] == told
+    assert text.endswith("\n[mini-table_1]: published/smoke/tables/mini/table_1.md\n")
     assert reproduced.write(layout.root) == []  # nothing new
 
 
 def test_a_contradiction_is_told_with_what_was_measured(layout):
     change(layout, ".claims.csv", "high-above-low", verdict="contradicts", reason="by -0.4 ± 0.1")
     assert section(layout.root, "What holds").count("\n") == 0  # the numbers
-    told = section(layout.root, "What contradicts")
-    assert told.startswith("- The mean is higher")
-    assert told.endswith("  - Measured: by -0.4 ± 0.1.\n  - Why: not known.")
+    told = section(layout.root, "What is contradicted")
+    assert told.startswith("- The mean is higher") and "Why" not in told
     tiny.edit(
         layout.root,
         "tables/mini/table_1.yaml",
         "id: high-above-low",
         "why: drawn so (D1)\n    id: high-above-low",
     )
-    told = section(layout.root, "What contradicts")
-    assert told.endswith("\n  - Why: drawn so ([D1](reproduce/mini/NOTES.md)).")
+    told = section(layout.root, "What is contradicted")
+    assert told.endswith(" Why: drawn so ([D1](reproduce/mini/NOTES.md)).")
 
 
 def test_a_difference_shows_both_numbers(layout):
     change(layout, ".cells.csv", "high / weak", verdict="differs", reason="+1 from the printed number", n="3")
     told = section(layout.root, "What differs")
-    assert re.match(r"- high, weak: \d\.\d\d \(\d\.\d\d\), printed 5\.0 \(0\.2\) \(\[Table 1\]", told)
-    assert told.endswith("+1 from the printed number.\n  - Why: not known.")
+    assert re.match(r"- high, weak: \d\.\d\d \(\d\.\d\d\), printed 5\.0 \(0\.2\)\. \*\+1 from", told)
+    assert told.endswith("from the printed number.* ([Table 1][mini-table_1])")
     tiny.edit(layout.root, "tables/mini/table_1.yaml", "setting: high}", "setting: high, why: drawn so (D1)}")
-    assert section(layout.root, "What differs").endswith(
-        "\n  - Why: drawn so ([D1](reproduce/mini/NOTES.md))."
-    )
+    why = " Why: drawn so ([D1](reproduce/mini/NOTES.md)). ([Table 1][mini-table_1])"
+    assert section(layout.root, "What differs").endswith(why)
 
 
 def test_what_the_paper_gets_wrong_points_at_its_deviation(layout):
@@ -121,8 +121,7 @@ def test_what_the_paper_gets_wrong_points_at_its_deviation(layout):
         change(layout, ".cells.csv", f"{row} / weak", verdict="paper issue", reason="as D1 says")
     told = section(layout.root, "Where the paper is at odds")
     assert told == (
-        "- 2 numbers of [Table 1](published/smoke/tables/mini/table_1.md)†: they are drawn"
-        " ([D1](reproduce/mini/NOTES.md))."
+        "- 2 numbers of [Table 1][mini-table_1]†: they are drawn ([D1](reproduce/mini/NOTES.md))."
     )
 
 
@@ -134,7 +133,7 @@ def test_what_does_not_fit_in_the_paper_is_told_and_counted(layout):
     told = section(layout.root, "Where the paper is at odds")
     assert told.endswith(": they are said to be equal (section 1): low | weak = high | weak: 0 against 5.")
     page = reproduced.page(reproduced.read(layout.root))
-    assert re.findall(r"^\| printed numbers against.*\| 1 \| .* 1 \| 2 \|$", page, re.M)
+    assert "| printed numbers against each other | 1 fit, 1 does not |" in page
 
 
 def test_the_largest_scale_counts(layout):
@@ -151,8 +150,9 @@ def test_the_largest_scale_counts(layout):
     )
     layout.published.rename(layout.root / "published" / "cpu")
     layout = Layout("cpu", layout.root)
-    assert "(published/cpu/tables/mini/table_1.md)†: judged from scale cpu on." in section(
-        layout.root, "What is not judged"
+    assert section(layout.root, "What is not judged") == (
+        "- 1 claim of [Table 1][mini-table_1]†: judged from scale cpu on.\n"
+        "  - The mean is higher where it was set higher. (section 1, [Table 1][mini-table_1]†)"
     )
     change(
         layout,
@@ -164,16 +164,16 @@ def test_the_largest_scale_counts(layout):
     )
     change(layout, ".cells.csv", "low / weak", verdict="not run", reason="nobody would wait", runs="", n="0")
     assert section(layout.root, "What is not judged").startswith("- 1 number and 1 claim of [Table 1]")
-    assert section(layout.root, "What is not judged").endswith("nobody would wait.")
+    assert "table_1]†: nobody would wait.\n  - The mean" in section(layout.root, "What is not judged")
 
 
 def test_many_numbers_are_no_flood(layout, monkeypatch):
     for row in ("low", "high"):
         for column in ("strong", "weak"):
             change(layout, ".cells.csv", f"{row} / {column}", verdict="differs", reason="off")
-    monkeypatch.setattr(statements, "SHOWN", 1)
-    assert section(layout.root, "What differs").splitlines()[3:] == [
-        "- 3 more of the 4 printed numbers of [Table 1](published/smoke/tables/mini/table_1.md)."
+    monkeypatch.setattr(number_lines, "SHOWN", 1)
+    assert section(layout.root, "What differs").splitlines()[1:] == [
+        "- 3 more of the 4 printed numbers of [Table 1][mini-table_1]."
     ]
 
 
@@ -197,18 +197,13 @@ def test_one_claim_in_several_settings_is_one_line(layout):
         needed_runs="7",
         would_be="agrees",
     )
-    assert "- The mean is higher where it was set higher. *2 of 3: X (a, b).*" in section(
-        layout.root, "What holds"
+    assert section(layout.root, "What was judged setting by setting") == (
+        "- The mean is higher where it was set higher. (section 1, [Table 1][mini-table_1])"
+        " 2 hold (X (a, b)); 1 undecided."
     )
-    table = section(layout.root, "Claims that fare otherwise").splitlines()
-    link = "[Table 1](published/smoke/tables/mini/table_1.md)"
-    assert table == [
-        "| claim | holds | contradicts | unclear | not judged |",
-        "|---|---|---|---|---|",
-        f"| The mean is higher where it was set higher. ({link}) | 2 |  | 1 |  |",
-    ]
-    told = section(layout.root, "What is unclear")
-    assert "*1 of 3: Y (a).*" in told and "\n  - Y, a: +0.1 ± 0.3. **About 7 runs instead of 3" in told
+    (fared,) = reproduced.read(layout.root)
+    told = headline.of_classes(fared.found)
+    assert told["claims by sentence"] == "1 by an earlier rule, setting by setting"
 
 
 def test_two_claims_of_the_same_words_stay_two(layout):
@@ -219,30 +214,17 @@ def test_two_claims_of_the_same_words_stay_two(layout):
     tiny.make_all(layout.root)
     accept(artefacts.find("mini/table_1", layout.root), layout, "two claims", layout.root)
     held = section(layout.root, "What holds").splitlines()[-2:]
-    link = "[Table 1](published/smoke/tables/mini/table_1.md)"
-    text = "- The mean is higher where it was set higher."
-    assert held == [f"{text} (section 1, {link})", f"{text} (section 2, {link})"]
+    text = "- The mean is higher where it was set higher. (section"
+    assert [line.partition(",")[0] for line in held] == [f"{text} 1", f"{text} 2"]
     change(layout, ".claims.csv", "again", verdict="unclear")
-    assert section(layout.root, "Claims that fare otherwise") == ""
+    assert section(layout.root, "What was judged setting by setting") == ""
 
 
 def test_a_claim_accepted_without_columns_for_its_parts_is_told_in_its_sentence(layout):
     path = artefact_file(layout.published, "mini/table_1", ".claims.csv")
     first = "id,text,where,verdict,reason"
     path.write_text(f"{first}\nhigh-above-low,It is so.,section 1,unclear,+0.1 ± 0.3: who knows\n")
-    assert section(layout.root, "What is unclear").endswith("  - Measured: +0.1 ± 0.3: who knows.")
-
-
-def test_the_readme_keeps_all_but_the_table(layout):
-    readme = layout.root / "README.md"
-    readme.write_text(f"Above\n\n{reproduced.MARKERS[0]}\nyesterday\n{reproduced.MARKERS[1]}\n\nBelow\n")
-    assert reproduced.write(layout.root) == [readme]
-    text = readme.read_text()
-    assert text.startswith("Above\n\n<!--") and text.endswith("-->\n\nBelow\n") and "yesterday" not in text
-    assert "| `mini` | A tiny paper. Nobody, 2021 | " in text
-    readme.write_text("no table")
-    with pytest.raises(HarnessError, match="README.md lacks the lines"):
-        reproduced.write(layout.root)
+    assert section(layout.root, "What is undecided").endswith(" +0.1 ± 0.3: who knows.")
 
 
 def test_verdicts_of_an_earlier_rule_are_marked_where_they_are_counted(layout):
@@ -250,7 +232,7 @@ def test_verdicts_of_an_earlier_rule_are_marked_where_they_are_counted(layout):
     path = artefact_file(layout.published, "mini/table_1", ".provenance.json")
     path.write_text(json.dumps(json.loads(path.read_text()) | {"rule": 1}))
     papers = reproduced.read(layout.root)
-    link = "[Table 1](published/smoke/tables/mini/table_1.md)†"
+    link = "[Table 1][mini-table_1]†"
     counted = "4 numbers and 1 claim"
     assert f"† Judged by an earlier rule of verdicts and to be made again: {counted} of {link}." in (
         statements.page(papers)
@@ -276,16 +258,17 @@ def test_what_it_would_take_has_its_hours(layout):
     path = artefact_file(layout.published, "mini/table_1", ".provenance.json")
     noted = json.loads(path.read_text())
     path.write_text(json.dumps(noted | {"runs": [run | {"seconds": 600.0} for run in noted["runs"]]}))
-    told = section(layout.root, "What is unclear")
+    told = section(layout.root, "What is undecided")
     assert "**About 7 runs instead of 3 (10 min each): agrees.**" in told
 
 
 def test_claims_of_ours_are_counted_apart(layout):
     change(layout, ".claims.csv", "high-above-low", text="(ours) It is so.")
     (fared,) = reproduced.read(layout.root)
-    assert outcomes.of_claims(fared.found, ours=True).total() == 1
-    assert outcomes.of_claims(fared.found, ours=False).total() == 0
-    assert "- (ours) It is so." in section(layout.root, "What holds")
+    counts = headline.counts(fared.found)
+    assert counts[headline.OURS] == {"agrees": 1} and not counts[headline.SENTENCES]
+    assert section(layout.root, "Claims of ours").startswith("- *holds:* It is so. (section 1, [Table 1]")
+    assert "It is so" not in section(layout.root, "What holds")
 
 
 def test_counts_in_words():

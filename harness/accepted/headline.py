@@ -1,0 +1,74 @@
+"""How a paper's numbers and claims fared, in classes that say how that is known."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from harness.accepted.outcomes import Outcome, grouped, kind_of
+from harness.numbers.claim_record import Claim
+
+PUBLISHED, SMALLER = "measured at the published set-up", "measured smaller"
+SENTENCES, COUNTED, SETTINGS = "claims by sentence", "counted or looked up", "settings read back"
+NOT_RUN, OURS = "not run", "claims of ours"
+CLASSES = (PUBLISHED, SMALLER, SENTENCES, COUNTED, SETTINGS, NOT_RUN)
+_OF_KIND = {"settings": SETTINGS, "counted or looked up": COUNTED, "not run": NOT_RUN}
+_MANY = {
+    "holds": "hold",
+    "differs": "differ",
+    "contradicts": "are contradicted",
+    "paper issue": "paper issues",
+}
+_ONE = {"contradicts": "is contradicted"}
+
+
+def class_of(kind: str, smaller: bool) -> str:
+    """Of a printed number, by the kind of what stands beside it."""
+    return _OF_KIND.get(kind) or (SMALLER if smaller else PUBLISHED)
+
+
+def counts(found: Iterable[Outcome]) -> dict[str, Counter[str]]:
+    """Verdicts by class. Sentences of which only settings were judged are not among them."""
+    told: dict[str, Counter[str]] = {name: Counter() for name in (*CLASSES, OURS)}
+    for o in found:
+        smaller = bool(o.artefact.differs(o.scale))
+        for cell in o.printed:
+            told[class_of(kind_of(cell), smaller)][cell["verdict"]] += 1
+        for claims in sentences(o):
+            if len(claims) == 1:
+                told[OURS if claims[0].ours else SENTENCES][claims[0].verdict] += 1
+    return told
+
+
+def sentences(outcome: Outcome) -> list[list[Claim]]:
+    """Its claims; in one list those that an earlier rule made of a sentence, one for each of its settings."""
+    groups: dict[tuple[str, str], list[Claim]] = {}
+    for claim in outcome.claims:
+        groups.setdefault(("", claim.statement) if claim.setting else (claim.id, ""), []).append(claim)
+    return list(groups.values())
+
+
+def split(found: Iterable[Outcome], ours: bool) -> int:
+    """Sentences that were judged setting by setting, by an earlier rule."""
+    return sum(len(claims) > 1 and claims[0].ours == ours for o in found for claims in sentences(o))
+
+
+def in_words(verdicts: Counter[str], name: str) -> str:
+    """`16 hold, 1 is contradicted, 39 unclear`."""
+    if name == SETTINGS and verdicts:  # not measured: they can hardly fail
+        return f"{verdicts.total()} as printed" if verdicts.total() == verdicts["match"] else _told(verdicts)
+    return _told(verdicts)
+
+
+def _told(verdicts: Counter[str]) -> str:
+    return ", ".join(
+        f"{n} {_ONE.get(word, word) if n == 1 else _MANY.get(word, word)}"
+        for word, n in grouped(verdicts).items()
+    )
+
+
+def of_classes(found: list[Outcome]) -> dict[str, str]:
+    """In words, of the classes that there are."""
+    told = {name: in_words(verdicts, name) for name, verdicts in counts(found).items()}
+    for name, ours in ((SENTENCES, False), (OURS, True)):
+        if n := split(found, ours):
+            told[name] = "; ".join(filter(None, [told[name], f"{n} by an earlier rule, setting by setting"]))
+    return {name: words for name, words in told.items() if words}

@@ -1,0 +1,61 @@
+"""Updates of SoTL-DARTS beside the thesis author's loop in the DARTS space (Algorithm 3, D43, D44)."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gradient_searches import SEARCHES, made_up_searches  # noqa: F401
+from witness.formula import noise, numbers, sketch
+from witness.sotl_search import filled, images, near
+from witness.sotl_start import flat
+
+from reproduce.sotl import one_shot
+from reproduce.sotl.gradient_steps import SearchLoop
+from reproduce.sotl.mixed_networks import MixedNetwork
+
+THEIRS = numbers("sotl_search")
+SPACE = {
+    "space": "darts",
+    "channels": 4,
+    "cells": 3,
+    "operations": "s2",
+    "batch_size": 8,  # of 32 images: four minibatches, in chunks of three and one
+    "darts_epochs": 1,
+    "weights": {"lr_max": 0.025, "lr_min": 0.025, "momentum": 0.9, "weight_decay": 3e-4},
+    "architecture": {"lr": 3e-4, "weight_decay": 1e-3},
+    "unroll": 3,
+    "rollout": True,
+    "momentum_restored": False,
+    "truth_source": "none",
+}
+METHODS = {"sotl": {"gradient": "training"}, "val_multiple": {"gradient": "validation", "slip": True}}
+
+pytestmark = pytest.mark.usefixtures("one_thread", "made_up_searches")
+
+
+def searched(folder: Path, **changed: Any) -> SearchLoop:
+    run, config = SEARCHES.begun(folder, **{**SPACE, **changed})
+    train, held, classes = one_shot.image_parts(run, config)
+    mixed = MixedNetwork(run, config, classes)
+    filled(mixed.network)
+    for i, alpha in enumerate(mixed.parameters):
+        alpha.data = 1e-3 * noise(50_000 + i, *alpha.shape)
+    loop = SearchLoop(run, config, mixed, train, held)
+    loop.batch, loop._held = lambda step: images(2 * step), lambda step: images(2 * step + 1)
+    loop._curvature = dict
+    while loop.step < loop.total:
+        loop.one()
+    return loop
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_two_updates(tmp_path: Path, method: str) -> None:
+    """Architecture parameters, weights and running statistics behind an epoch of four minibatches.
+
+    SoVL as his script has it, with parameters in place of their gradients.
+    """
+    loop, theirs = searched(tmp_path, **METHODS[method]), THEIRS[method]
+    for ours, other in zip(loop.alphas, theirs["alphas"], strict=True):
+        near(ours.detach(), other)
+    near(sketch(flat(list(loop.network.parameters()))), theirs["weights"])
+    near(sketch(flat(list(loop.network.buffers()))), theirs["buffers"])
