@@ -18,6 +18,7 @@ from torch.nn import functional
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from harness.runs.allocator import keep_memory
 from reproduce.pgnas import posterior
 from reproduce.pgnas.candidates import sample, score, score_plainly
 from reproduce.pgnas.masked import SuperNet, add_gradient
@@ -86,6 +87,7 @@ def scored(net: SuperNet, p: float) -> str:
 
 def main() -> None:
     torch.set_num_threads(1)
+    keep_memory()  # as runs do
     print("a step of training, ms: without masks, with masks, ratio")
     for width in (8, 16, 32):
         net = network(width)
