@@ -143,6 +143,7 @@ class TuningLoop(Steps):
         super().__init__(run, images, config.batch_size, tuning.epochs, weights, unit="step of fine-tuning")
         self.config, self.network, self.name = config, network, "the candidate"
         network.drop_logits.requires_grad_(False)
+        network.zero_grad(set_to_none=True)  # a run that goes on here has those of the training's end
         self.optimiser = optimiser(network, weights, 1.0)
 
     def _one(self) -> float:
