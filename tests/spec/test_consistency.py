@@ -137,7 +137,7 @@ EVERY = [(a.name, one) for a in artefacts.artefacts() for one in a.data["consist
 
 
 def test_the_papers_sums_and_sentences_were_looked_at():
-    assert {name.split("/")[0] for name, _ in EVERY} == {"icw", "ldn", "sotl"}
+    assert {name.split("/")[0] for name, _ in EVERY} >= {"icw", "ldn", "nsa", "sotl"}
 
 
 @pytest.mark.parametrize("name, one", [pair for pair in EVERY if pair[1].wrong], ids=lambda p: str(p)[:40])

@@ -1,0 +1,1 @@
+"""Understanding and Exploring the Network with Stochastic Architectures (Deng et al. 2020)."""
