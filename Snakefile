@@ -26,9 +26,9 @@ try:
     SCALE = campaign.scale_of(config)
     LAYOUT = Layout(SCALE)
     RESULTS = f"results/{SCALE}"
-    PAPERS = paper_names()
-    ARTEFACTS = {a.name: a for a in artefacts()}
-    RUNS = {r.id: r for r in needed_runs(SCALE)}
+    PAPERS = campaign.papers_of(config, paper_names())
+    ARTEFACTS = {a.name: a for a in artefacts() if a.paper in PAPERS}
+    RUNS = {r.id: r for r in needed_runs(SCALE) if r.paper in PAPERS}
     campaign.before_planning(workflow, list(RUNS.values()), LAYOUT)
 except HarnessError as error:
     sys.exit(f"snakemake: {error}")
@@ -49,7 +49,7 @@ include: "reproduce/rules/report.smk"
 rule all:
     default_target: True
     input:
-        f"{RESULTS}/report/index.html",
+        REPORT,
         EVERYTHING,
 
 
@@ -61,6 +61,7 @@ onstart:
     if workflow.local_exec:
         warm.start(workflow.dag.needrun_jobs())
     campaign.begin(workflow, list(RUNS.values()), LAYOUT)
+    campaign.forget(LAYOUT, pages_planned(workflow))
 
 
 onsuccess:
@@ -71,3 +72,8 @@ onsuccess:
 onerror:
     campaign.end()
     warm.stop()
+    from harness.report import (
+        after_failure,
+    )  # not at the top: it loads what planning need not wait for
+
+    after_failure(LAYOUT, campaign.failures, pages_planned(workflow))

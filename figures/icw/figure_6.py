@@ -5,7 +5,7 @@ import seaborn
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.drawing.style import BLUE, GREY, ORANGE, RULE, WIDE
+from harness.drawing.style import BLUE, ORANGE, RULE, WIDE
 
 PANELS = (("training", "training: (1) and (1+2)"), ("test", "test: (1) and (1+2)"))
 METRICS = ("KT", "PCC", "SCC")
@@ -29,10 +29,10 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
         seaborn.scatterplot(points, color=colour, ax=panels[2], **names, **DOTS)
     panels[2].set(xlabel="training accuracy, %", ylabel="test accuracy, %")
     panels[2].legend(loc="lower right", handletextpad=0.1, borderaxespad=0)
-    told(panels[2], values, "training and test")
+    told(panels[2], values, "training and test", "both: ")
 
 
-def told(axes: Axes, values: pd.Series, column: str) -> None:
+def told(axes: Axes, values: pd.Series, column: str, of: str = "") -> None:
     """The three correlations, above the panel."""
     words = [f"{metric} {values[metric, column]:.2f}" for metric in METRICS]
-    axes.set_title("   ".join(words), color=GREY, loc="left")
+    axes.set_title(of + "  ".join(words), loc="left")

@@ -47,7 +47,7 @@ def _panel(axes: Axes, table: pd.DataFrame, name: str, series: str) -> None:
         width=0.092,
         color=COLOURS[series],
         alpha=0.45,
-        label="every class, at the upper edge",
+        label="authors' rule: every class, at a bin's upper edge",
     )
     axes.scatter(upper, edges[f"{series} accuracy"], s=6, color=COLOURS[series])
     chosen = chosen.sort_values(f"{series} confidence")
@@ -58,7 +58,7 @@ def _panel(axes: Axes, table: pd.DataFrame, name: str, series: str) -> None:
         marker=".",
         markersize=4,
         linewidth=0.9,
-        label="predicted class, at its mean",
+        label="Guo et al.: predicted class, at its mean confidence",
     )
     ours, guo = table.loc[f"{name} ECE upper edge", series], table.loc[f"{name} ECE guo", series]
-    axes.set_title(f"{series}: ECE {ours:.2f} %, Guo's {guo:.2f} %")
+    axes.set_title(f"{series}\nECE {ours:.2f} % (paper's rule), {guo:.2f} % (Guo's)", fontsize=7)

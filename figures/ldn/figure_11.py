@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.drawing.style import BLACK, BLUE, GREY, ORANGE, WIDE, not_run
+from harness.drawing.style import BARS, BLACK, BLUE, GREY, ORANGE, WIDE, not_run, say
 
 SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
 SERIES = {  # column → label, colour, style
@@ -34,6 +34,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
             line = points[points["column"] == column].sort_values("D")
             if len(line):
                 error = None if column == "blocks" else line["spread"].fillna(0)
+                say(BARS)
                 axes.errorbar(
                     line["D"], line["value"], yerr=error, fmt=style, color=colour, markersize=3, label=label
                 )

@@ -30,8 +30,11 @@ def _posterior(axes: Axes, cells: pd.DataFrame) -> None:
     test = _twin(axes)
     ddn = _of(cells, "DDN", "d")
     line = band(test, ddn[ddn["x"] <= 50], COLOURS["DDN"], "DDN")
-    ldn = _of(cells, "LDN", "D").set_index("x")["value"]
-    pruned = test.axhline(ldn[50], color=COLOURS["pruned"], linestyle="--", label="LDN, pruned")
+    ldn = _of(cells, "LDN", "D").set_index("x").loc[50]
+    pruned = test.axhline(ldn["value"], color=COLOURS["full"], linestyle="--", label="LDN, pruned")
+    if ldn["spread"] > 0:
+        ends = ldn["value"] - ldn["spread"], ldn["value"] + ldn["spread"]
+        test.axhspan(*ends, color=COLOURS["full"], alpha=0.2, linewidth=0)
     axes.legend(handles=[bars, step, line, pruned], ncols=4, columnspacing=1, **_ABOVE)
 
 
@@ -42,7 +45,7 @@ def _scan(axes: Axes, cells: pd.DataFrame) -> None:
     axes.plot([0, deepest], [0, deepest], color=RULE, linewidth=0.6, linestyle=":", zorder=0)
     axes.set(xlabel="D (maximum depth)", ylabel="d (no. active blocks)", xlim=(0, deepest), ylim=(0, deepest))
     pruned = _of(cells, "LDN", "D")
-    line = band(_twin(axes), pruned, COLOURS["pruned"], "LDN, pruned: test probability", linestyle="--")
+    line = band(_twin(axes), pruned, COLOURS["full"], "LDN, pruned: test probability", linestyle="--")
     axes.legend(handles=[depth, line], ncols=2, **_ABOVE)
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.drawing.style import COLOURS, GREY, WIDE, not_run
+from harness.drawing.style import BARS, COLOURS, GREY, WIDE, not_run, say
 
 SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
 
@@ -37,6 +37,7 @@ def _panel(axes: Axes, mine: pd.DataFrame, title: str) -> Axes:
     axes.bar(
         depth, bars["value"], width=0.8, color=COLOURS["q"], yerr=bars["spread"].fillna(0), error_kw=_THIN
     )
+    say(BARS)
     right = axes.twinx()
     right.spines["right"].set_visible(True)
     points = mine[mine["rest"].str.startswith("DDN") & (mine["column"] == "mean probability")]

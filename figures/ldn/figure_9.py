@@ -4,21 +4,21 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.drawing.style import COLOURS, WIDE, not_run
+from harness.drawing.style import BARS, COLOURS, WIDE, not_run, say
 
 SETS = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "svhn": "SVHN"}
 ROWS = [  # quantity, series, axis label
     ("depth", ("LDN-95", "LDN-E"), "learnt depth"),
-    ("mean probability", ("DDN", "LDN-95"), "likelihood\n(mean probability)"),
-    ("mean probability", ("LDN-95", "LDN-E", "LDN-full"), "likelihood\n(mean probability)"),
-    ("error", ("DDN", "LDN-95"), "test error, %"),
-    ("error", ("LDN-95", "LDN-E", "LDN-full"), "test error, %"),
+    ("mean probability", ("DDN", "LDN-95"), "mean probability\nagainst DDNs"),
+    ("mean probability", ("LDN-95", "LDN-E", "LDN-full"), "mean probability\nby pruning"),
+    ("error", ("DDN", "LDN-95"), "test error, %\nagainst DDNs"),
+    ("error", ("LDN-95", "LDN-E", "LDN-full"), "test error, %\nby pruning"),
 ]
 STYLES = {"DDN": "o-", "LDN-95": "D-", "LDN-E": "^--", "LDN-full": "s:"}
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:
-    figure.set_size_inches(WIDE, 7.2)
+    figure.set_size_inches(WIDE, 6.4)
     panels = figure.subplots(len(ROWS), 3, sharex=True)
     cells = cells.assign(
         set=cells["row"].str.split(" ").str[0], D=cells["row"].str.split(" ").str[1].astype(int)
@@ -43,14 +43,16 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
 
 def _panel(axes: Axes, mine: pd.DataFrame, quantity: str, series: tuple[str, ...]) -> None:
     drawn = False
-    for name in series:
+    for k, name in enumerate(series):
         line = mine[mine["column"] == f"{name} {quantity}"].dropna(subset=["value"]).sort_values("D")
         if quantity != "depth":
             line = line[line["D"] > 0]  # without blocks: far off
         if len(line):
             drawn = True
+            aside = 0.7 * (k - (len(series) - 1) / 2)  # bars beside each other instead of one upon another
+            say(BARS)
             axes.errorbar(
-                line["D"],
+                line["D"] + aside,
                 line["value"],
                 yerr=line["spread"].fillna(0),
                 fmt=STYLES[name],

@@ -5,10 +5,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
-from harness.drawing.style import COLOURS, WIDE, interval
+from harness.drawing.style import COLOURS, GREY, NOTE, WIDE, interval
 
 LENGTHS = ("T = 2", "T = 10", "T = 50", "T = 150", "T = 250")
-PANELS = {"a": "a) perceptron", "b": "b) VGG (below scale paper, a reduced one)"}
+PANELS = {"a": "a) perceptron", "b": "b) VGG (a reduced one at scales smoke and cpu)"}
+CHANCE = 10  # per cent, of ten classes
 EPOCHS = [1, 2, 5, 10, 20, 50]
 
 
@@ -22,7 +23,12 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
         bottom.set(yscale="log" if _spans_decade(bottom) else "linear", xlabel="epoch")
         bottom.xaxis.set(major_formatter=ScalarFormatter(), minor_locator=NullLocator())
         bottom.set_xticks([epoch for epoch in EPOCHS if epoch <= max(bottom.dataLim.x1, 1)])
-    panels[0, 0].set_ylabel("test accuracy, %")
+    for axes in panels[0]:
+        if axes.lines and axes.get_ylim()[0] < CHANCE:
+            axes.axhline(CHANCE, color=GREY, linewidth=0.7, linestyle=":", zorder=0)
+            at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+            axes.annotate("chance", (1, CHANCE), (-2, 2), ha="right", fontsize=6, color=NOTE, **at)
+    panels[0, 0].set_ylabel("test accuracy, %\n(a line ends with its training)")
     panels[1, 0].set_ylabel("learning rate")
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5)

@@ -3,14 +3,15 @@
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from harness.drawing.style import COLOURS, COLUMN, WIDE, band, not_run
+from harness.drawing.style import BLACK, COLOURS, COLUMN, WIDE, band, not_run
 
 SETS = {"imagenet16-120": "ImageNet16-120", "cifar10": "CIFAR-10"}
 LABELS = (
     "true accuracy (%)\nof the top 5 %",
     "training loss, all",
-    "training loss, best (—)\nand median (- -) 10 %",
+    "training loss\nof two groups",
 )
 
 
@@ -21,7 +22,8 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     figure.set_size_inches(WIDE if len(there) > 1 else COLUMN, 5.4)
     panels = figure.subplots(3, len(there), sharex="col", squeeze=False)
     for column, (name, title) in zip(panels.T, there.items(), strict=True):
-        column[0].set_title(title)
+        instead = "\n(the thesis: ImageNet16-120)" if list(there) == ["cifar10"] else ""
+        column[0].set_title(title + instead)
         mine = points[points["column"].str.startswith(name)]
         for axes, lines in zip(column, _lines(name), strict=True):
             if mine.empty:
@@ -32,7 +34,9 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     for axes, label in zip(panels[:, 0], LABELS, strict=True):
         axes.set_ylabel(label)
     drawn = max((axes.get_legend_handles_labels() for axes in panels[1]), key=lambda legend: len(legend[1]))
-    figure.legend(*drawn, loc="outside lower center", ncols=2)
+    lines = [Line2D([], [], color=BLACK, linestyle=style) for style in ("-", "--")]
+    handles, labels = [*drawn[0], *lines], [*drawn[1], "best 10 %", "median 10 %"]
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
 
 
 def _lines(name: str) -> list[dict[str, tuple[str, str]]]:
@@ -50,4 +54,4 @@ def _panel(axes: Axes, points: pd.DataFrame, lines: dict[str, tuple[str, str]]) 
     for column, (rate, style) in lines.items():
         mine = points[points["column"] == column]
         if len(mine):
-            band(axes, mine, COLOURS[rate], rate, linestyle=style)
+            band(axes, mine, COLOURS[rate], rate, alpha=0.1, linestyle=style)

@@ -6,10 +6,10 @@ from matplotlib.figure import Figure
 from harness.drawing.curves import estimators
 from harness.drawing.style import WIDE
 
-NAMES = ("SoTL", "SoG", "SoGN", "SoGN, L1", "Params")
+NAMES = ("SoTL", "SoGN", "SoGN, L1", "SoG", "Params")  # what would be covered comes last
 PANELS = {
-    "a": ("a) from SPOS super-networks", "updates"),
-    "b": ("b) from scratch", "epoch"),
+    "a": ("a) from SPOS super-networks, learning rate 0.001", "minibatch of fine-tuning"),
+    "b": ("b) from scratch, learning rate 0.1", "epoch"),
 }
 
 
@@ -19,8 +19,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     handles, labels = [], []
     for axes, (prefix, (title, x)) in zip(panels, PANELS.items(), strict=True):
         axes.set_title(title)
-        if estimators(axes, cells, NAMES, prefix, x.removesuffix("s")):
-            axes.set_xlabel(x)
+        if estimators(axes, cells, NAMES, prefix, x):
             handles, labels = axes.get_legend_handles_labels()
     panels[0].set_ylabel("Spearman correlation")
     figure.legend(handles, labels, loc="outside lower center", ncols=5)

@@ -119,7 +119,7 @@ def _tally(paper: experiments.Paper, found: list[Outcome]) -> str:
     parts = [f"{hold} {'holds' if hold == 1 else 'hold'}"] * bool(hold)
     parts += [f"{fail} {'is' if fail == 1 else 'are'} contradicted"] * bool(fail)
     parts += [f"{still} {'is' if still == 1 else 'are'} undecided"] * bool(still)
-    more = [f"{left} more {'waits' if left == 1 else 'wait'} for a larger scale"] * bool(left)
+    more = [f"{left} more {'is' if left == 1 else 'are'} not judged at this scale"] * bool(left)
     more += [f"{earlier} more {'is' if earlier == 1 else 'are'} to be judged anew"] * bool(earlier)
     tested = hold + fail + still
     link = f"[{tested} tested claim{'s' * (tested > 1)}](REPRODUCED.md#{paper.name})"

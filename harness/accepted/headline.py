@@ -32,23 +32,23 @@ def counts(found: Iterable[Outcome]) -> dict[str, Counter[str]]:
         smaller = bool(o.artefact.differs(o.scale))
         for cell in o.printed:
             told[class_of(kind_of(cell), smaller)][cell["verdict"]] += 1
-        for claims in sentences(o):
+        for claims in sentences(o.claims):
             if len(claims) == 1:
                 told[OURS if claims[0].ours else SENTENCES][claims[0].verdict] += 1
     return told
 
 
-def sentences(outcome: Outcome) -> list[list[Claim]]:
-    """Its claims; in one list those that an earlier rule made of a sentence, one for each of its settings."""
+def sentences(claims: Iterable[Claim]) -> list[list[Claim]]:
+    """The claims of an artefact; in one list those that an earlier rule made of one sentence."""
     groups: dict[tuple[str, str], list[Claim]] = {}
-    for claim in outcome.claims:
+    for claim in claims:
         groups.setdefault(("", claim.statement) if claim.setting else (claim.id, ""), []).append(claim)
     return list(groups.values())
 
 
 def split(found: Iterable[Outcome], ours: bool) -> int:
     """Sentences that were judged setting by setting, by an earlier rule."""
-    return sum(len(claims) > 1 and claims[0].ours == ours for o in found for claims in sentences(o))
+    return sum(len(claims) > 1 and claims[0].ours == ours for o in found for claims in sentences(o.claims))
 
 
 def in_words(verdicts: Counter[str], name: str) -> str:
@@ -67,8 +67,13 @@ def _told(verdicts: Counter[str]) -> str:
 
 def of_classes(found: list[Outcome]) -> dict[str, str]:
     """In words, of the classes that there are."""
-    told = {name: in_words(verdicts, name) for name, verdicts in counts(found).items()}
-    for name, ours in ((SENTENCES, False), (OURS, True)):
-        if n := split(found, ours):
-            told[name] = "; ".join(filter(None, [told[name], f"{n} by an earlier rule, setting by setting"]))
+    return with_split(counts(found), {SENTENCES: split(found, False), OURS: split(found, True)})
+
+
+def with_split(verdicts: dict[str, Counter[str]], earlier: dict[str, int]) -> dict[str, str]:
+    """In words; behind the sentences how many an earlier rule judged setting by setting."""
+    told = {name: in_words(counts, name) for name, counts in verdicts.items()}
+    for name, n in earlier.items():
+        more = [f"{n} by an earlier rule, setting by setting"] * bool(n)
+        told[name] = "; ".join(filter(None, [told.get(name, ""), *more]))
     return {name: words for name, words in told.items() if words}

@@ -72,9 +72,9 @@ def name(o: Outcome) -> str:
     return o.artefact.name.replace("/", "-")
 
 
-def link(o: Outcome) -> str:
-    """The pages that the lines lead to are named once, at the end."""
-    return f"[{o.name}][{name(o)}]{OLD * bool(o.old)}"
+def link(o: Outcome, part: str = "") -> str:
+    """The pages that the lines lead to are named once, at the end; `part`: the `a` of Figure 4.4a."""
+    return f"[{o.name}{part}][{name(o)}]{OLD * bool(o.old)}"
 
 
 def known(o: Outcome, why: str) -> str:

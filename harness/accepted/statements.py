@@ -142,7 +142,7 @@ class _Lines:
 
     def __init__(self, fared: Fared, ours: bool = False) -> None:
         self.fared = fared
-        every = ((o, claims) for o in fared.found for claims in headline.sentences(o))
+        every = ((o, claims) for o in fared.found for claims in headline.sentences(o.claims))
         self.claims = [(o, claims) for o, claims in every if claims[0].ours == ours]
 
     def of(self, words: tuple[str, ...], before: str = "") -> Iterator[str]:
@@ -150,7 +150,7 @@ class _Lines:
         for o, claims in self.claims:
             if len(claims) == 1 and claims[0].verdict in words:
                 claim = claims[0]
-                told = f"{before}{_sentence(claim.text)} ({_where(o, claim)}) {capital(told_briefly(claim))}."
+                told = f"{before}{_sentence(claim.text)} ({_where(o, claim)}) *{told_briefly(claim)}.*"
                 yield f"- {self._anchor(o, claims)}{told}{_why(o, claim)}{_it_takes(o, claim)}"
 
     def split(self) -> Iterator[str]:
@@ -194,9 +194,9 @@ def _why(o: Outcome, claim: Claim) -> str:
 
 def _where(o: Outcome, claim: Claim) -> str:
     """Where the paper says it, and the link to where it is shown."""
-    named = re.compile(rf"{re.escape(o.name)}(?!\.?\d)", re.I)
+    named = re.compile(rf"{re.escape(o.name)}(?!\.?\d)([a-z]?)", re.I)
     if named.search(claim.where):
-        return named.sub(lambda _: link(o), claim.where, count=1)
+        return named.sub(lambda found: link(o, found[1]), claim.where, count=1)
     return f"{claim.where}, {link(o)}"
 
 

@@ -32,17 +32,26 @@ from harness.spec.experiments import RunSpec
 FULL = 1 << 20  # bytes: with less than this left, a job of this project fails
 LOGGER = logging.getLogger("snakemake.logging")
 interrupted = threading.Event()
+failures: list[str] = []  # of this campaign, as they are told at its end
 _held: list[IO[str]] = []  # open for as long as the process lives: closing it would release the lock
 
 
 def scale_of(config: Mapping[str, Any]) -> str:
-    """The scale that config/config.yaml or --config names; any other key is a slip."""
+    """The scale that config/config.yaml or --config names; any other key but `paper` is a slip."""
     for key in config:
-        if key != "scale":
-            raise HarnessError(f"--config {key}=… does not exist: {nearest(key, ['scale'])}")
+        if key not in ("scale", "paper"):
+            raise HarnessError(f"--config {key}=… does not exist: {nearest(key, ['scale', 'paper'])}")
     scale = config.get("scale")
     scale_rank(scale)
     return scale
+
+
+def papers_of(config: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """All, or the one that `--config paper=…` names: then the others have no part in this campaign."""
+    paper = config.get("paper")
+    if paper is not None and paper not in names:
+        raise HarnessError(f"--config paper={paper} does not exist: {nearest(paper, names)}")
+    return [paper] if paper else list(names)
 
 
 def unknown_target(workflow: Any, scale: str) -> str:
@@ -161,6 +170,7 @@ class Display:
             self.at_work.pop(record.jobid, None)
             if not interrupted.is_set():
                 self.failed.append(_failure(record))
+                failures.append(self.failed[-1])
         elif getattr(record, "ends", False):
             self.stop()
             return False
@@ -242,6 +252,12 @@ def listen(workflow: Any, scale: str) -> None:
     """To errors, from now on, whatever the command is."""
     speak_plainly(sys.stdout, sys.stderr, *(getattr(handler, "stream", None) for handler in LOGGER.handlers))
     _hand(workflow, lambda: partial(_in_one_sentence, workflow, scale))
+
+
+def forget(layout: Layout, pages: Sequence[str]) -> None:
+    """Take away the pages that are to be written: however this campaign ends, no older one stays."""
+    for name in pages:
+        (layout.root / name).unlink(missing_ok=True)
 
 
 def begin(workflow: Any, runs: Sequence[RunSpec], layout: Layout) -> None:

@@ -95,6 +95,26 @@ def accept(options: argparse.Namespace) -> int:
     return 0
 
 
+def redraw(options: argparse.Namespace) -> int:
+    """Those that were accepted at this scale; one that is named and was not is refused."""
+    from harness.accepted import reproduced
+    from harness.accepted.redraw import redraw
+
+    layout = Layout(options.scale)
+    campaign.hold(layout)
+    code = 0
+    for artefact in artefacts.chosen(options.artefacts):
+        try:
+            changed = [path.name for path in redraw(artefact, layout)]
+        except HarnessError as error:
+            print(f"{artefact.name}: {error}", file=sys.stderr)
+            code = 1
+            continue
+        print(f"{artefact.name}: {', '.join(changed) or 'as it was'}", flush=True)
+    reproduced.write()
+    return code
+
+
 def withdraw(options: argparse.Namespace) -> int:
     """An artefact that the project no longer has."""
     from harness.accepted.withdraw import withdraw

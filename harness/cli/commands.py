@@ -76,6 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("accept", accepted.accept, "accept today's outcome of artefacts (all when none is named)")
     sub.add_argument("artefacts", nargs="*", metavar="artefact")
     sub.add_argument("--reason", required=True)
+    told = "draw accepted figures and tables again from their accepted cells, which stay"
+    sub = command("redraw", accepted.redraw, told)
+    sub.add_argument("artefacts", nargs="+", metavar="artefact", help="or a paper")
     sub = command("withdraw", accepted.withdraw, "take away what was accepted of a former artefact")
     sub.add_argument("artefact")
     sub.add_argument("--reason", required=True)
@@ -109,7 +112,8 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("source")
     sub = command("make", _make, "step of the pipeline: one artefact from its runs")
     sub.add_argument("artefact")
-    command("report", _report, "step of the pipeline: the HTML report")
+    sub = command("report", _report, "step of the pipeline: the HTML report, of whatever there is")
+    sub.add_argument("--paper", default="", help="a page of this one alone")
     return parser
 
 
@@ -278,10 +282,12 @@ def _make(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from harness.report import build
+    from harness.report import build, page_of
 
     layout = Layout(options.scale)
-    for problem in build(layout):
+    if options.paper:
+        experiments.paper(options.paper)  # a wrong name is told
+    for problem in build(layout, paper=options.paper):
         print(f"report: {problem}", file=sys.stderr)
-    print(f"report: {layout.report.relative_to(layout.root)}")
+    print(f"report: {page_of(layout, options.paper).relative_to(layout.root)}")
     return 0

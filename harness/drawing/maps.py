@@ -4,7 +4,8 @@ import base64
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 
 from harness.drawing.style import BLACK, BLUE, VERMILION
@@ -53,3 +54,8 @@ def draw_grid(figure: Figure, texts: list[list[str]], across: list[str], down: l
         axes[0].set_ylabel(name, rotation=0, ha="right", va="center")
     for ax, name in zip(grid[0], across, strict=True):
         ax.set_title(name, fontsize=7)
+    key = ScalarMappable(Normalize(0, 1), PROBABILITY)
+    bar = figure.colorbar(key, ax=grid, shrink=min(1, 1.6 / figure.get_figheight()), aspect=14, pad=0.01)
+    bar.set_ticks([0, 0.5, 1], labels=["0", "0.5", "1"])
+    bar.set_label("probability of the orange class", fontsize=7)
+    bar.outline.set_linewidth(0.4)

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.drawing.style import COLOURS, GREY, LABELS, RULE, band, not_run
+from harness.drawing.style import COLOURS, LABELS, NOTE, RULE, band, not_run
 
 TICKS = 7  # about as many fit below a panel
 TRIVIAL = ("oracle", "#params")  # what the truth and the size alone would select
@@ -28,7 +28,7 @@ def curves(axes: Axes, points: pd.DataFrame, prefix: str, methods: tuple[str, ..
         if name in TRIVIAL:
             axes.plot(mine["x"], mine["value"], color=COLOURS[name], linestyle=":", linewidth=1, label=name)
         elif len(mine):
-            band(axes, mine, COLOURS[name], LABELS[name])
+            band(axes, mine, COLOURS[name], LABELS[name], alpha=0.12)
     axes.axhline(0, color=RULE, linewidth=0.6, zorder=0)
     log_x(axes, sorted(drawn["x"].unique(), reverse=True))
     return True
@@ -50,9 +50,9 @@ def log_x(axes: Axes, there: list[int]) -> None:
 def note_reliability(axes: Axes, cells: pd.DataFrame) -> None:
     """How well two trainings of the truth agree, where they did the truth themselves."""
     for value in cells.loc[cells["row"] == "reliability", "value"].dropna():
-        text = f"the truth's own τ: {value:.2f}"
+        text = f"τ of two trainings of the truth: {value:.2f}"
         # High on the left: all curves start at zero, and a bad predictor's may fall below the others.
-        axes.text(0.02, 0.97, text, fontsize=7, color=GREY, va="top", transform=axes.transAxes)
+        axes.text(0.02, 0.97, text, fontsize=7, color=NOTE, va="top", transform=axes.transAxes)
 
 
 def grid(

@@ -19,11 +19,27 @@ WIDE = 7.0
 # Okabe and Ito's palette: told apart with every common colour blindness.
 BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9"
 BLACK, GREY, RULE = "#222222", "#888888", "#BBBBBB"
+NOTE = "#555555"  # of small words: grey ones could hardly be read
 PALETTE = {"blue": BLUE, "orange": ORANGE, "green": GREEN, "vermilion": VERMILION, "purple": PURPLE}
 PALETTE |= {"sky": SKY, "black": BLACK, "grey": GREY}
 # The same thing has the same colour in every figure of a paper; a name that is missing is an error.
 COLOURS: dict[str, str] = {}  # of the paper that is drawn
 LABELS: dict[str, str] = {}  # what legends call it if that is not its name
+# What bands and bars of the figure that is drawn mean: it stands on the figure.
+SPREAD, INTERVAL = ("bands", "one standard deviation"), ("bands", "95 % intervals")
+BARS, BAR_INTERVAL = ("bars", "one standard deviation"), ("bars", "95 % intervals")
+_said: dict[str, list[str]] = {}
+
+
+def say(what: tuple[str, str]) -> None:
+    drawn, meaning = what
+    if drawn not in _said.setdefault(meaning, []):
+        _said[meaning].append(drawn)
+
+
+def _note() -> str:
+    """`bands and bars: one standard deviation`."""
+    return "; ".join(f"{' and '.join(sorted(drawn))}: {meaning}" for meaning, drawn in _said.items())
 
 
 def use_colours(path: Path) -> None:
@@ -57,12 +73,16 @@ def style() -> dict[str, object]:
     }
 
 
-def band(axes: Axes, points: pd.DataFrame, colour: str, label: str, **line: object) -> Line2D:
+def band(
+    axes: Axes, points: pd.DataFrame, colour: str, label: str, *, alpha: float = 0.2, **line: object
+) -> Line2D:
     """`value` against `x` with a band of one spread to both sides."""
     points = points.sort_values("x")
     spread = points["spread"].fillna(0)
     low, high = points["value"] - spread, points["value"] + spread
-    axes.fill_between(points["x"], low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.fill_between(points["x"], low, high, color=colour, alpha=alpha, linewidth=0)
+    if (spread > 0).any():
+        say(SPREAD)
     look = {"marker": ".", "markersize": 3, **line}
     return axes.plot(points["x"], points["value"], color=colour, label=label, **look)[0]
 
@@ -81,6 +101,8 @@ def interval(
     low, high = points["lo"].fillna(points["value"]), points["hi"].fillna(points["value"])
     low = low if floor is None else low.clip(lower=floor)
     axes.fill_between(points["x"], low, high, color=colour, alpha=0.15, linewidth=0)
+    if (high > low).any():
+        say(INTERVAL)
     axes.plot(points["x"], points["value"], color=colour, label=label, **line)
 
 
@@ -98,7 +120,10 @@ def save(draw: Callable[[pd.DataFrame, Figure], None], cells: pd.DataFrame, base
     with matplotlib.rc_context(style()):
         figure = Figure(layout="constrained")
         FigureCanvasAgg(figure)
+        _said.clear()
         draw(cells, figure)
+        if _said:
+            figure.suptitle(_note(), x=0.995, ha="right", fontsize=6.5, color=NOTE)
         for kind, metadata in (
             ("png", {"Software": None}),
             ("svg", {"Date": None}),

@@ -2,6 +2,8 @@
 
 import base64
 import hashlib
+from collections.abc import Iterable, Sequence
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,21 +14,26 @@ from harness.base.layout import Layout
 from harness.report.numbers import blocks, gaps
 from harness.report.read import read_papers
 from harness.report.runs import behind
-from harness.report.summary import facts, sentence, verdicts
+from harness.report.summary import facts, in_classes, sentence, verdicts
 from harness.report.verdicts import BY_WORD, VERDICTS, gravest, shares
 
-__all__ = ["build"]
+__all__ = ["after_failure", "build", "page_of"]
 
 
-def build(layout: Layout, root: Path = ROOT) -> list[str]:
-    """Write the page of a scale, the same bytes for the same files; a sentence for each damaged part."""
-    papers = read_papers(layout, root)
+def build(layout: Layout, root: Path = ROOT, paper: str = "", failed: Sequence[str] = ()) -> list[str]:
+    """Write the page of a scale, the same bytes for the same files; a sentence for each damaged part.
+
+    `paper`: of this one alone, on a page of its own. `failed`: what the campaign says that did not go well.
+    """
+    papers = read_papers(layout, root, paper)
     style, script = (files(__name__).joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
     page = _templates().get_template("page.html")
     shown = page.render(
         papers=papers,
         scale=layout.scale,
         sentence=sentence(papers),
+        in_classes=in_classes(papers),
+        failed=failed,
         facts=facts(papers, layout.scale),
         counts=verdicts(papers),
         data=behind(papers, layout.scale),
@@ -34,8 +41,26 @@ def build(layout: Layout, root: Path = ROOT) -> list[str]:
         style=style,
         script=script,
     )
-    write_atomic(layout.report, shown + "\n")
+    write_atomic(page_of(layout, paper), shown + "\n")
     return [problem for paper in papers for section in paper.sections for problem in section.problems]
+
+
+def page_of(layout: Layout, paper: str = "") -> Path:
+    return layout.report.with_name(f"{paper}.html") if paper else layout.report
+
+
+def after_failure(layout: Layout, failed: Sequence[str], planned: Iterable[str], root: Path = ROOT) -> None:
+    """Write every page that stands there, or was to be written, with what failed."""
+    folder = layout.report.parent
+    pages = {*folder.glob("*.html"), *(layout.root / name for name in planned)}
+    for path in sorted(pages):
+        try:
+            build(layout, root, "" if path == layout.report else path.stem, failed or ["it was stopped"])
+        except Exception as error:  # whatever it is: yesterday's page must not stay
+            told = [*failed, f"this page could not be written: {type(error).__name__}: {error}"]
+            text = "".join(f"<pre>{escape(line)}</pre>" for line in told)
+            head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Failed</title><h1>Failed</h1>'
+            write_atomic(path, f"{head}{text}</html>\n")
 
 
 def _templates() -> Environment:

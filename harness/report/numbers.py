@@ -22,6 +22,7 @@ class Number:
     verdict: str
     reason: str
     runs: tuple[str, ...]
+    kind: str = ""  # what was done to know it, of a printed number: a class of the head
 
     @property
     def is_gap(self) -> bool:
@@ -37,15 +38,18 @@ class Number:
 Rows = dict[str, dict[str, Number]]  # by row and column
 
 
-def number(cell: dict[str, Any], text: str, unit: str, place: int) -> Number:
+def number(cell: dict[str, Any], text: str, unit: str, place: int, kind: str = "") -> Number:
     """Of a line of cells.csv and how it is printed."""
     same = {key: cell[key] for key in ("row", "column", "reported", "n", "verdict", "reason")}
     same |= {"runs": tuple(cell["runs"].split()), "interval": interval(text, cell["lo"], cell["hi"])}
-    return Number(place=place, text=text, unit=unit, sample=_sample(cell), **same)
+    return Number(place=place, text=text, unit=unit, sample=_sample(cell), kind=kind, **same)
 
 
 def interval(text: str, lo: float, hi: float) -> str:
-    """Both ends as the number itself is printed; nothing for a counted number."""
+    """Both ends as the number itself is printed; nothing for a counted number.
+
+    Not in brackets, in which tables have the paper's number.
+    """
     if not math.isfinite(lo + hi) or lo == hi:
         return ""
     shown = text.partition(" ")[0]
@@ -53,7 +57,7 @@ def interval(text: str, lo: float, hi: float) -> str:
     decimals = len(fraction) - len(fraction.lstrip("0123456789"))
     spec = ".2g" if "e" in shown else f",.{decimals}f"  # by its magnitude where the number is
     low, high = (format(end, spec).replace("-", "\u2212") for end in (lo, hi))
-    return f"[{low}, {high}]"
+    return f"{low} to {high}"
 
 
 def _sample(cell: dict[str, Any]) -> str:

@@ -63,13 +63,14 @@ function runList(indices, name = "") {
   };
   more.addEventListener("click", () => grow(indices.length));
   grow(BATCH);
-  const count = indices.length === 1 ? "1 run" : `${indices.length} runs`;
+  const many = indices.length ? `${indices.length} runs` : "no record of these runs is here";
+  const count = indices.length === 1 ? "1 run" : many;
   const title = name ? `${name}: ${count}` : count;
   return element("div", { class: "runs-box" }, element("p", { class: "eyebrow" }, title), list, more);
 }
 
 function toggleRuns(button) {
-  const row = button.closest("tr");
+  const row = button.closest("tr"); // none of a claim or a figure, whose runs stand below their button
   const id = `runs-${button.dataset.number}`;
   const open = button.getAttribute("aria-expanded") === "true";
   button.setAttribute("aria-expanded", String(!open));
@@ -78,10 +79,13 @@ function toggleRuns(button) {
     button.removeAttribute("aria-controls");
     return;
   }
-  const cell = element("td", { colspan: row.cells.length });
-  cell.append(runList(page.numbers[Number(button.dataset.number)], button.dataset.name));
-  row.after(element("tr", { class: "unfolded", id }, cell));
-  if (row.closest(".compare")) keepTable(row.parentElement);
+  const list = runList(page.numbers[Number(button.dataset.number)], button.dataset.name);
+  if (row) {
+    row.after(element("tr", { class: "unfolded", id }, element("td", { colspan: row.cells.length }, list)));
+    if (row.closest(".compare")) keepTable(row.parentElement);
+  } else {
+    button.after(element("div", { class: "unfolded", id }, list));
+  }
   button.setAttribute("aria-controls", id);
 }
 
@@ -134,7 +138,8 @@ const artefacts = all("section.artefact").map((section) => {
   const items = all(".item", section).map((node) => ({
     node,
     verdict: node.dataset.verdict ?? "",
-    rows: node.classList.contains("claim") ? "claims" : "numbers",
+    rows: node.dataset.rows ?? "", // of a number that is not printed, none
+    group: node.classList.contains("claim") ? "claims" : "numbers",
     count: Number(node.dataset.count ?? 1), // a line of numbers without a value stands for several
     text: [node.tagName === "TD" ? place(node).join(" ") : "", node.textContent].join(" ").toLowerCase(),
   }));
@@ -169,8 +174,8 @@ function apply() {
         && (!want.verdicts.length || want.verdicts.includes(item.verdict));
       show(item.node, fits);
       visible += fits;
-      count[item.rows][0] += fits ? item.count : 0;
-      count[item.rows][1] += item.count;
+      count[item.group][0] += fits ? item.count : 0;
+      count[item.group][1] += item.count;
     }
     const bare = !items.length && inside && !want.rows && !want.verdicts.length && !words.length;
     section.hidden = active && !visible && !bare;

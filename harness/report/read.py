@@ -8,17 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from harness.accepted import history, outcomes
+from harness.accepted.headline import CLASSES, OURS, SENTENCES, class_of, sentences
+from harness.accepted.outcomes import kind_of
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.layout import Layout, artefact_file, scale_rank
 from harness.make import fresh, make, render
 from harness.numbers import cellfile
+from harness.numbers.claim_record import Claim
+from harness.report.lacking import Lacking, lacking
 from harness.report.numbers import Number, number
 from harness.report.picture import picture
 from harness.report.verdicts import BY_WORD
 from harness.runs.record import machine, read_record
 from harness.spec import artefacts, experiments
 from harness.spec.artefacts import Artefact
+from harness.spec.expand import each, points, sides_of
 
 Records = dict[str, dict[str, Any]]
 
@@ -39,14 +44,39 @@ class Section:
     picture: str = ""  # the address of an image
     numbers: list[Number] = field(default_factory=list)
     claims: list[dict[str, Any]] = field(default_factory=list)
+    sentences: list[list[Claim]] = field(default_factory=list)  # its claims, those of one sentence together
     truths: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # what a reader should know of its numbers
+    lacking: Lacking = field(default_factory=Lacking)  # runs that are not there, and what their logs say
+    place: int = 0  # behind those of its numbers and claims: where the page finds all of its runs
     problems: list[str] = field(default_factory=list)  # what of it is not shown, and what to do
 
     @property
+    def printed(self) -> list[Number]:
+        return [number for number in self.numbers if number.reported]
+
+    @property
+    def theirs(self) -> list[dict[str, Any]]:
+        """The claims of the paper."""
+        return [claim for claim in self.claims if not claim["ours"]]
+
+    @property
+    def ours(self) -> list[dict[str, Any]]:
+        return [claim for claim in self.claims if claim["ours"]]
+
+    @property
     def verdicts(self) -> Counter[str]:
-        return Counter([number.verdict for number in self.numbers] + [c["verdict"] for c in self.claims])
+        """On what the paper prints and says: a claim of ours says nothing of the paper."""
+        return Counter([number.verdict for number in self.printed] + [c["verdict"] for c in self.theirs])
+
+    @property
+    def behind(self) -> list[tuple[str, ...]]:
+        """The runs of each number, of each claim, and of the whole, in the order of their places."""
+        of_numbers = [number.runs for number in self.numbers]
+        of_claims = [claim["runs"] for claim in self.claims]
+        every = dict.fromkeys(run for runs in of_numbers for run in runs)
+        return [*of_numbers, *of_claims, tuple(every)]
 
 
 @dataclass
@@ -58,22 +88,36 @@ class Paper:
     runs: Records
 
     @property
-    def numbers(self) -> Counter[str]:
-        return Counter(number.verdict for section in self.sections for number in section.numbers)
+    def classes(self) -> dict[str, Counter[str]]:
+        """Verdicts by class: the paper's numbers and claims, then claims of ours."""
+        told: dict[str, Counter[str]] = {name: Counter() for name in (*CLASSES, OURS)}
+        for section in self.sections:
+            for one in section.printed:
+                told[one.kind][one.verdict] += 1
+            for claim in (claims[0] for claims in section.sentences if len(claims) == 1):
+                told[OURS if claim.ours else SENTENCES][claim.verdict] += 1
+        return {name: counts for name, counts in told.items() if counts}
 
     @property
-    def claims(self) -> Counter[str]:
-        return Counter(claim["verdict"] for section in self.sections for claim in section.claims)
+    def earlier(self) -> dict[str, int]:
+        """How many sentences an earlier rule judged setting by setting."""
+        several = [claims[0].ours for section in self.sections for claims in section.sentences if claims[1:]]
+        return {SENTENCES: several.count(False), OURS: several.count(True)}
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Of all that the paper prints and says."""
+        return sum((section.verdicts for section in self.sections), Counter())
 
 
-def read_papers(layout: Layout, root: Path = ROOT) -> list[Paper]:
-    """All papers in the order of their names."""
+def read_papers(layout: Layout, root: Path = ROOT, only: str = "") -> list[Paper]:
+    """All papers in the order of their names, or one of them."""
     papers, first, every = [], 0, artefacts.artefacts(root)
-    for name in experiments.paper_names(root):
+    for name in [only] if only else experiments.paper_names(root):
         paper = Paper(experiments.paper(name, root), [], {})
         for artefact in (a for a in every if a.paper == name):
             paper.sections.append(_section(artefact, layout, root, paper.runs, first))
-            first += len(paper.sections[-1].numbers)
+            first += len(paper.sections[-1].behind)
         papers.append(paper)
     return papers
 
@@ -83,16 +127,26 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
     noted = artefacts.notes(artefact.paper, root)
     command = f"snakemake {artefact.target} --config scale={layout.scale}"
     section = Section(artefact, command, {d: noted[d] for d in artefact.data.get("deviations", [])})
+    base = _base(section, layout)
     cells, claims, svg, png = (
-        artefact_file(layout.results, artefact.name, suffix)
-        for suffix in (".cells.csv", ".claims.csv", ".svg", ".png")
+        artefact_file(base, artefact.name, suffix) for suffix in (".cells.csv", ".claims.csv", ".svg", ".png")
     )
+    section.place = first
     if not cells.is_file() or not claims.is_file():
-        section.problems.append(f"{artefact.name} is not made yet: make it with `{command}`")
         return section
     with _told(section):
         judged = _judged(cellfile.claims(claims), claims)
-        section.claims = [claim | {"larger": None, "history": []} for claim in judged]
+        section.sentences = sentences(cellfile.judged(claims))
+        ours = {claim.id: claim.ours for claims in section.sentences for claim in claims}
+        kinds = {
+            claim.id: "" if claims[1:] else OURS if claim.ours else SENTENCES
+            for claims in section.sentences
+            for claim in claims
+        }
+        section.claims = [
+            c | {"larger": None, "history": [], "runs": (), "ours": ours[c["id"]], "kind": kinds[c["id"]]}
+            for c in judged
+        ]
         _add_accepted(section, layout, root)
     records: list[dict[str, Any]] = []
     with _told(section):
@@ -100,10 +154,16 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
         lines = _judged(frame.to_dict("records"), cells)
         named = (name for line in lines for name in line["runs"].split())
         asked = dict.fromkeys([*(spec.id for spec in artefact.runs(layout.scale, root)), *named])
-        records = _records(asked, layout, runs, section.problems)
+        kept = layout.elsewhere is not None or base != layout.results
+        records = _records(asked, layout, runs, section.problems, kept)
+        smaller = bool(artefact.differs(layout.scale))
         for place, line in enumerate(lines, first):
-            shown = render.ours(line, render.format_of(artefact, line))
-            section.numbers.append(number(line, shown, artefact.data.get("unit", ""), place))
+            shown, kind = (
+                render.ours(line, render.format_of(artefact, line)),
+                class_of(kind_of(line), smaller),
+            )
+            section.numbers.append(number(line, shown, artefact.data.get("unit", ""), place, kind))
+        _add_runs(section, first)
         section.caption = make.caption_of(artefact, layout.scale, frame, records)
         section.table = render.html_table(artefact, frame) if artefact.kind == "table" else ""
         section.truths = list(dict.fromkeys(make.truth_line(t) for r in records for t in r["truths"]))
@@ -113,6 +173,36 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
     with _told(section):
         section.warnings += _warnings(artefact, records, root)
     return section
+
+
+def _base(section: Section, layout: Layout) -> Path:
+    """Where its files are: among the results or, if it was not made here, as it was once accepted."""
+    name, command = section.artefact.name, section.command
+    if not layout.elsewhere:
+        section.lacking = lacking(section.artefact, layout)
+    if all(artefact_file(layout.results, name, suffix).is_file() for suffix in (".cells.csv", ".claims.csv")):
+        return layout.results
+    there = artefact_file(layout.published, name, ".cells.csv").is_file() and not layout.elsewhere
+    if there and not section.lacking.failed:
+        section.warnings.append(f"Not made here; shown as it was accepted. To make it: {command}")
+    else:
+        shown = "; what follows was accepted earlier" if there else ""
+        section.problems.append(f"{name} is not made yet: make it with `{command}`{shown}")
+    return layout.published if there else layout.results
+
+
+def _add_runs(section: Section, first: int) -> None:
+    """To each claim the runs of the cells that it compares."""
+    runs = {(number.row, number.column): number.runs for number in section.numbers}
+    tests = {claim["id"]: claim["tests"] for claim in section.artefact.data.get("claims", [])}
+    for place, claim in enumerate(section.claims, first + len(section.numbers)):
+        mine = tests.get(claim["id"]) or tests.get(claim["id"].removesuffix("-here"), [])
+        cells = [
+            tuple(map(str, p[:2])) for test in mine for side in sides_of(each(test)) for p in points(side)
+        ]
+        claim["place"] = place
+        claim["runs"] = tuple(dict.fromkeys(run for cell in cells for run in runs.get(cell, ())))
+    section.place = first + len(section.numbers) + len(section.claims)
 
 
 def _add_accepted(section: Section, layout: Layout, root: Path) -> None:
@@ -145,12 +235,12 @@ def _judged(lines: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
 
 
 def _records(
-    names: Iterable[str], layout: Layout, known: Records, problems: list[str]
+    names: Iterable[str], layout: Layout, known: Records, problems: list[str], kept: bool
 ) -> list[dict[str, Any]]:
-    """Those that are whole; the others are one sentence."""
+    """Those that are whole; the others are one sentence. `kept`: shown from what was accepted."""
     found, broken, gone = [], [], 0
     for name in names:
-        if layout.elsewhere and not layout.run_folder(name).is_dir():
+        if kept and not layout.run_folder(name).is_dir():
             gone += 1  # of what was accepted before records were kept
             continue
         try:
@@ -160,7 +250,8 @@ def _records(
             broken.append(str(error))
     more = f"; and so for {len(broken) - 1} more of its runs" if broken[1:] else ""
     problems += [f"{first}{more}" for first in broken[:1]]
-    problems += [f"no record is kept of {gone} of its runs: it is shown as it was accepted"] * (gone > 0)
+    if layout.elsewhere:
+        problems += [f"no record is kept of {gone} of its runs: it is shown as it was accepted"] * (gone > 0)
     return found
 
 

@@ -9,29 +9,29 @@ _SHARED = ("code", "commit", "device", "threads", "status")  # the same for most
 
 
 def behind(papers: list[Paper], scale: str) -> dict[str, Any]:
-    """Runs, what they share, their configs, and the runs of each number by its place."""
+    """Runs, what they share, their configs, and the runs of each number, claim and artefact by its place."""
     known = {name: record for paper in papers for name, record in paper.runs.items()}
     place = {name: index for index, name in enumerate(known)}
     configs: dict[str, int] = {}
     shared: dict[str, int] = {}
-    runs = []
+    described = []
     for name, record in known.items():
         config = json.dumps(record["config"], indent=2, ensure_ascii=False)
         common = json.dumps({key: record[key] for key in _SHARED} | {"host": _host(record["machine"])})
-        runs.append(
+        described.append(
             {"id": name, "seed": record["seed"], "hours": round(record["seconds"] / 3600, 6)}
             | {"start": record["started"], "end": record["ended"]}
             | {"config": configs.setdefault(config, len(configs))}
             | {"shared": shared.setdefault(common, len(shared))}
         )
     numbers = [
-        [place[run] for run in number.runs if run in place]
+        [place[run] for run in runs if run in place]
         for paper in papers
         for section in paper.sections
-        for number in section.numbers
+        for runs in section.behind
     ]
     once = {"shared": [json.loads(text) for text in shared], "configs": list(configs)}
-    return {"scale": scale, "runs": runs, "numbers": numbers} | once
+    return {"scale": scale, "runs": described, "numbers": numbers} | once
 
 
 def _host(machine: dict[str, Any]) -> str:

@@ -2,13 +2,13 @@
 
 from collections import Counter
 
-from harness.numbers.verdict_words import HOLDS, JUDGED
+from harness.accepted.headline import CLASSES, OURS, SENTENCES, in_words, with_split
 from harness.report.read import Paper
 
 
 def verdicts(papers: list[Paper]) -> Counter[str]:
-    """Of all numbers and claims."""
-    return sum((paper.numbers + paper.claims for paper in papers), Counter())
+    """Of all that the papers print and say, and of claims of ours."""
+    return sum((counts for paper in papers for counts in paper.classes.values()), Counter())
 
 
 def facts(papers: list[Paper], scale: str) -> dict[str, str]:
@@ -27,20 +27,21 @@ def facts(papers: list[Paper], scale: str) -> dict[str, str]:
 
 
 def sentence(papers: list[Paper]) -> str:
-    """How the papers fare, in one sentence."""
-    counts = verdicts(papers)
-    judged = sum(counts[word] for word in JUDGED)
-    if not judged:
-        return "Nothing is judged at this scale yet"
-    hold, fail = sum(counts[word] for word in HOLDS), counts["differs"] + counts["contradicts"]
-    told = [f"{hold:,} of {judged:,} judged numbers and claims hold"]
-    if fail:
-        told.append(f"{fail:,} {'does' if fail == 1 else 'do'} not")
-    if counts["unclear"]:
-        told.append(f"{counts['unclear']:,} unclear")
-    if issues := counts["paper issue"]:
-        told.append(f"{issues:,} {'is an issue' if issues == 1 else 'are issues'} of the paper")
-    printed = Counter(n.verdict for p in papers for s in p.sections for n in s.numbers if n.reported)
-    asked = printed + sum((paper.claims for paper in papers), Counter())
-    rest = sum(n for word, n in asked.items() if word not in JUDGED)
-    return ", ".join(told) + (f"; {rest:,} are not judged" if rest else "")
+    """How the papers' sentences fare; what was counted or read back can hardly fail, and stands below."""
+    told = in_words(classes(papers).get(SENTENCES, Counter()), SENTENCES)
+    return f"Of the papers\u2019 claims {told}" if told else "No claim is tested at this scale yet"
+
+
+def classes(papers: list[Paper]) -> dict[str, Counter[str]]:
+    """Verdicts of all papers by class, in the order of the classes."""
+    found: dict[str, Counter[str]] = {}
+    for name in (*CLASSES, OURS):
+        counts = sum((paper.classes.get(name, Counter()) for paper in papers), Counter())
+        found |= {name: counts} if counts else {}
+    return found
+
+
+def in_classes(papers: list[Paper]) -> dict[str, str]:
+    """The same in words; claims of ours stand last and apart."""
+    earlier = {name: sum(paper.earlier[name] for paper in papers) for name in (SENTENCES, OURS)}
+    return with_split(classes(papers), earlier)

@@ -4,9 +4,18 @@
 PAGE = expand(
     "harness/report/{part}", part=["page.html", "artefact.html", "page.css", "page.js"]
 )
+REPORT = f"{RESULTS}/report/{config.get('paper', 'index')}.html"
 PAGE += expand(
     "reproduce/{paper}/{part}", paper=PAPERS, part=["NOTES.md", "experiments.yaml"]
 )
+
+
+def pages_planned(workflow):
+    return (
+        [REPORT]
+        if any(job.rule.name == "page" for job in workflow.dag.needrun_jobs())
+        else []
+    )
 
 
 rule page:
@@ -14,7 +23,7 @@ rule page:
         EVERYTHING,
         PAGE,
     output:
-        f"{RESULTS}/report/index.html",
+        REPORT,
     log:
         f"{RESULTS}/log/report.log",
     conda:
@@ -22,14 +31,15 @@ rule page:
     params:
         scale=SCALE,
         code=step_id("harness.report"),
+        paper=f"--paper {PAPERS[0]}" if "paper" in config else "",
         sources=hashes_of(*PAGE, *accepted_so_far()),
     shell:
-        "python -m harness report --scale {params.scale} > {log} 2>&1"
+        "python -m harness report --scale {params.scale} {params.paper} > {log} 2>&1"
 
 
 rule report:
     input:
-        f"{RESULTS}/report/index.html",
+        REPORT,
         EVERYTHING,
 
 

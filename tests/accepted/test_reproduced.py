@@ -83,10 +83,17 @@ def test_accept_writes_the_page(layout):
     text = (layout.root / "REPRODUCED.md").read_text()
     assert text == reproduced.page(reproduced.read(layout.root))
     assert "\n| | [A tiny paper](#mini) |\n" in text and "Accepted: 1 table or figure at scale smoke." in text
-    told = "- The mean is higher where it was set higher. (section 1, [Table 1][mini-table_1]) +5 ± 0.49."
+    told = "- The mean is higher where it was set higher. (section 1, [Table 1][mini-table_1]) *+5 ± 0.49.*"
     assert section(layout.root, "What holds").splitlines()[-1] == told
     assert text.endswith("\n[mini-table_1]: published/smoke/tables/mini/table_1.md\n")
     assert reproduced.write(layout.root) == []  # nothing new
+
+
+def test_a_part_of_a_figure_is_part_of_its_link(layout):
+    """Once it stood behind the mark of the link: `[Figure 4.4]†a`."""
+    change(layout, ".claims.csv", "high-above-low", where="Table 1a, section 1")
+    assert "(Table 1a" not in (told := section(layout.root, "What holds"))
+    assert "([Table 1a][mini-table_1], section 1)" in told
 
 
 def test_a_contradiction_is_told_with_what_was_measured(layout):
@@ -224,7 +231,7 @@ def test_a_claim_accepted_without_columns_for_its_parts_is_told_in_its_sentence(
     path = artefact_file(layout.published, "mini/table_1", ".claims.csv")
     first = "id,text,where,verdict,reason"
     path.write_text(f"{first}\nhigh-above-low,It is so.,section 1,unclear,+0.1 ± 0.3: who knows\n")
-    assert section(layout.root, "What is undecided").endswith(" +0.1 ± 0.3: who knows.")
+    assert section(layout.root, "What is undecided").endswith(" *+0.1 ± 0.3: who knows.*")
 
 
 def test_verdicts_of_an_earlier_rule_are_marked_where_they_are_counted(layout):

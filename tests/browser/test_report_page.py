@@ -93,12 +93,12 @@ def test_paper_kind_and_judged_narrow_together(page):
     page.js(choose, "paper", "sotl")
     page.js(choose, "kind", "figure")
     assert page.visible("section.artefact h3") == ["SoG and SoGN while finetuning #"]
-    page.js(choose, "rows", "claims")
+    page.js(choose, "rows", "claims by sentence")
     assert verdicts(page) == {"contradicts"} and len(page.visible(".item")) == 1
 
 
 def test_a_count_in_the_overview_shows_what_it_counts(page):
-    page.click('button.count[data-paper="sotl"][data-rows="claims"][data-verdict="contradicts"]')
+    page.click('button.count[data-paper="sotl"][data-rows="claims by sentence"][data-verdict="contradicts"]')
     assert len(page.visible(".item")) == 1 and "SoGN leads" in page.visible(".item")[0]
 
 
@@ -152,7 +152,7 @@ def test_a_filter_leaves_the_cells_of_a_grid_in_their_places(page):
     before = page.js(left, f"{GRID} tbody td:nth-child(3)")
     page.click(f"{GRID} td:nth-child(2) button")
     page.type("#words", "top 10 0.30")
-    assert page.visible(f"{GRID} .item") == ["0.30 (0.02)\n[0.20, 0.40]"] * 3
+    assert page.visible(f"{GRID} .item") == ["0.30 (0.02)\n0.20 to 0.40"] * 3
     assert page.js(left, f"{GRID} tbody td:nth-child(3)") == before
     assert page.visible(".unfolded") == [] and page.visible("#status") == ["3 of 37 numbers, 0 of 3 claims"]
     page.click("#clear")

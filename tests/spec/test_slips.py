@@ -125,3 +125,12 @@ def test_a_slip_in_config(config, said):
     assert campaign.scale_of({"scale": "paper"}) == "paper"
     with pytest.raises(HarnessError, match="scale None does not exist: use one of smoke, cpu, paper"):
         campaign.scale_of({})  # config/config.yaml without it, once a KeyError
+
+
+def test_a_campaign_of_one_paper():
+    names = ["icw", "sotl"]
+    assert campaign.papers_of({"scale": "cpu"}, names) == names
+    assert campaign.papers_of({"paper": "icw"}, names) == ["icw"]
+    with pytest.raises(HarnessError, match=r"--config paper=icv does not exist: did you mean 'icw'\?"):
+        campaign.papers_of({"paper": "icv"}, names)
+    assert campaign.scale_of({"scale": "cpu", "paper": "icw"}) == "cpu"

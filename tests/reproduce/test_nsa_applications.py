@@ -1,0 +1,187 @@
+"""Members, attacks and what is asked of networks in section 5 of nsa; closed forms and what must not move."""
+
+import numpy as np
+import pytest
+import torch
+from small_runs import SmallRuns, metrics, table
+
+from harness.base.errors import HarnessError
+from harness.data import load
+from harness.training.batches import Pixels
+from reproduce.nsa import applications, batch_means, semi_supervised
+from reproduce.nsa.attacks import Attack, attacked, gradient, normalised
+from reproduce.nsa.members import architectures, at_random, predicting, probabilities
+from reproduce.nsa.network import Shape, WiredNet
+from reproduce.nsa.wiring import wirings
+
+PIXELS = Pixels(np.array([100.0, 120.0, 140.0]), np.array([50.0, 60.0, 70.0]))
+TINY = {
+    "dataset": "digits",
+    "width": 1,
+    "nodes": 2,
+    "batch": 16,
+    "epochs": 1,
+    "train_images": 48,
+    "test_images": 30,
+    "tests": 3,
+    "learn_aggregation": True,
+    "conditional_norm": True,
+    "architectures": 2,
+}
+RUNS = SmallRuns(applications, TINY)
+SEMI = SmallRuns(semi_supervised, {**TINY, "labelled": 16, "auxiliary": 0.0, "epochs": 2})
+
+
+def network(**changed: object) -> WiredNet:
+    torch.manual_seed(1)
+    shape = Shape(**{"width": 1, "side": 8, "nodes": 2, "classes": 3, "auxiliary": False, **changed})
+    return WiredNet(shape, wirings(1, 4, 2)).double().eval()
+
+
+def levels(n: int = 6) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(0).uniform(0, 255, (n, 3, 8, 8)))
+
+
+def linear(weight: torch.Tensor) -> list:
+    return [lambda x: torch.stack([(x * weight).sum((1, 2, 3)), torch.zeros(len(x), dtype=x.dtype)], 1)]
+
+
+def test_an_attack_on_a_linear_network_goes_to_the_corner_of_the_budget():
+    weight = torch.randn(3, 8, 8, dtype=torch.float64)
+    x, y = levels(), torch.zeros(6, dtype=torch.long)
+    attack = Attack(3, 1, 5)
+    found = attacked(linear(weight), x, y, PIXELS, attack, np.random.default_rng(0))
+    assert torch.equal(found, (x - 3 * weight.sign()).clamp(0, 255))
+
+
+def test_an_attacked_image_stays_in_its_budget_and_among_images():
+    members, y = architectures(network()), torch.arange(6) % 3
+    found = attacked(members, levels(), y, PIXELS, Attack(2, 4, 1), np.random.default_rng(0))
+    assert (found - levels()).abs().max() <= 2 + 1e-12 and found.min() >= 0 and found.max() <= 255
+    assert (found - levels()).abs().mean() > 1
+
+
+def test_the_gradient_goes_through_the_mean_of_all_members():
+    members, y = architectures(network()), torch.arange(6) % 3
+    x = levels().requires_grad_()
+    mean = torch.stack([torch.softmax(one(normalised(x, PIXELS)), -1) for one in members]).mean(0)
+    (slope,) = torch.autograd.grad(-mean.gather(1, y[:, None]).log().sum(), x)
+    assert torch.allclose(gradient(members, levels(), y, PIXELS), slope, rtol=1e-9)
+
+
+def test_a_stronger_attack_lowers_the_true_class_further():
+    net, y = network(), torch.arange(6) % 3
+    members = architectures(net)
+
+    def of_truth(x: torch.Tensor) -> float:
+        return float(probabilities(members, [normalised(x, PIXELS)]).mean(0)[np.arange(6), y.numpy()].mean())
+
+    found = [
+        attacked(members, levels(), y, PIXELS, Attack(b, 6, 2), np.random.default_rng(0)) for b in (2, 12)
+    ]
+    assert of_truth(levels()) > of_truth(found[0]) > of_truth(found[1])
+
+
+def test_dropout_is_drawn_in_predictions_and_off_afterwards():
+    net = network(dropout=0.3)
+    x = normalised(levels(), PIXELS)
+    with predicting([net]):
+        p = probabilities(at_random(net, np.random.default_rng(0), 3), [x])
+        again = probabilities(at_random(net, np.random.default_rng(0), 3), [x])
+    assert np.array_equal(p, again) and not np.allclose(p[0], p[1])
+    assert torch.equal(net(x, torch.tensor([0])), net(x, torch.tensor([0])))
+
+
+def test_other_images_of_another_shape_are_one_sentence(tmp_path):
+    with pytest.raises(
+        HarnessError, match=r"mnist has images of \(28, 28, 1\), and those of digits .* name another"
+    ):
+        RUNS.done(tmp_path, ood="mnist")
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ((0.5, 2, 1), "an attack of 0.5 grey levels changes no image that has 256: give it at least 1"),
+        ((1, 0, 1), "an attack of 0 steps of 1 does nothing"),
+    ],
+)
+def test_an_attack_that_does_nothing_is_one_sentence(values, told):
+    with pytest.raises(HarnessError, match=told):
+        Attack(*values)
+
+
+def test_individuals_are_trained_alone_with_the_same_architectures(tmp_path):
+    """Each has one architecture; their members are as many as NSA-id's."""
+    config = {"individuals": True, "conditional_norm": False}
+    run, built = RUNS.begun(tmp_path, **config)
+    train, test, classes = applications.image_parts(run, built)
+    networks = applications._trained(run, built, train, test, classes, applications.Checkpoint(run))
+    assert [len(one.shares) for one in networks] == [1, 1]
+    assert torch.equal(
+        torch.cat([one.shares for one in networks]),
+        WiredNet(Shape(width=1, side=8, nodes=2), wirings(1, 2, 2)).shares,
+    )
+
+
+def test_what_is_asked_is_measured(tmp_path):
+    found = metrics(
+        RUNS.done(tmp_path, ood="digits", ood_images=30, attacks=[{"budget": 8, "steps": 2, "step": 8}])
+    )
+    assert found["ood_auc"] == 0.5, "the same images are told from themselves"
+    assert 0 <= found["pgd8_2_8_accuracy"] <= 1 and found["mutual_information"] > 0
+    assert found["error"] <= 100 and found["scaled_ece"] < 1
+    assert len(table(RUNS.done(tmp_path), "curve")) == 3
+
+
+def test_unlabelled_images_teach_by_their_consistency_alone(tmp_path):
+    """Without it nothing hangs on which labels they have; with it nothing does, either."""
+    before = load("digits", "train").y.copy()
+    ends = []
+    for folder, other in (("a", False), ("b", True)):
+        run, config = SEMI.begun(tmp_path / folder)
+        train, test, classes = semi_supervised.image_parts(run, config)
+        if other:
+            train.y[16:] = (train.y[16:] + 1) % 10
+        net = semi_supervised.build(run, config, train, classes)
+        training = semi_supervised.SemiSupervised(run, config, net, train, test)
+        for _ in range(2):
+            training.one()
+        ends.append(net.classifier.weight.detach().clone())
+    assert torch.equal(*ends) and np.array_equal(before, load("digits", "train").y)
+
+
+@pytest.mark.parametrize("changed", [{"consistency": 0.0}, {"of_labelled": False}, {"two_views": False}])
+def test_each_switch_of_semi_supervised_learning_moves_the_weights(tmp_path, changed):
+    ends = []
+    for folder, config in (("usual", {}), ("other", changed)):
+        run, built = SEMI.begun(tmp_path / folder, ramp=1e-9, **config)
+        train, test, classes = semi_supervised.image_parts(run, built)
+        net = semi_supervised.build(run, built, train, classes)
+        semi_supervised.SemiSupervised(run, built, net, train, test).one()
+        ends.append(net.classifier.weight.detach().clone())
+    assert not torch.equal(*ends)
+
+
+def test_the_ramp_is_that_of_temporal_ensembling():
+    assert semi_supervised.ramp(0) == pytest.approx(np.exp(-5)) and semi_supervised.ramp(
+        0.5
+    ) == pytest.approx(np.exp(-1.25))
+    assert semi_supervised.ramp(1) == semi_supervised.ramp(7) == 1
+
+
+def test_no_label_at_all_is_one_sentence(tmp_path):
+    with pytest.raises(HarnessError, match="labelled: 48 of 48 training images: leave some"):
+        SEMI.done(tmp_path, labelled=48)
+
+
+def test_the_exact_factor_is_that_of_drawn_batches():
+    """Features that hang on image and architecture alone: var of means of many batches, both ways."""
+    rng = np.random.default_rng(0)
+    feature = rng.normal(size=(6, 50)) + 1.5 * rng.normal(size=(6, 1))  # architecture, image
+    shares = np.array([[feature.mean(1).var(), feature.var(1).mean()]])
+    size, draws = 8, 40000
+    images = rng.integers(50, size=(draws, size))
+    batchwise = feature[rng.integers(6, size=(draws, 1)), images].mean(1).var()
+    imagewise = feature[rng.integers(6, size=(draws, size)), images].mean(1).var()
+    assert batch_means.ratio(shares, size)[0] == pytest.approx(batchwise / imagewise, rel=0.05)
