@@ -32,3 +32,14 @@ def images(case: str) -> Tensor:
 
 def uniform(number: int, *shape: int) -> Tensor:
     return (noise(number, *shape) + 1) / 2
+
+
+DENSE, DENSE_L2, DENSE_SIDE = (2, 3), 50.0, 32  # layers per block of a small DenseNet, l², pixels
+
+
+def dense_logits(count: int) -> Tensor:
+    return noise(750, count) - 1
+
+
+def dense_images() -> tuple[Tensor, Tensor]:
+    return 2 * noise(760, 4, 3, DENSE_SIDE, DENSE_SIDE), torch.tensor([0, 3, 4, 1])
