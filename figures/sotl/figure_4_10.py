@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.drawing.style import COLOURS, WIDE, interval, not_run
+from harness.drawing.style import COLOURS, WIDE, band, not_run
 
 NB201 = ("DARTS", "DARTS (second-order)", "SoTL-DARTS", "SoVL-DARTS", "noise")
 
@@ -32,8 +32,8 @@ def lines(axes: Axes, points: pd.DataFrame, columns: dict[str, str]) -> None:
     for search, column in columns.items():
         mine = points[points["column"] == column]
         if len(mine):
-            style = {"linestyle": ":"} if search == "noise" else {}
-            interval(axes, mine, COLOURS[search], search, **style)
+            style = {"marker": "", "linestyle": ":" if search == "noise" else "-"}
+            band(axes, mine, COLOURS[search], search, **style)
     if not axes.lines:
         not_run(axes)
     axes.set_xlabel("epoch")

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.drawing.style import COLOURS, WIDE, interval, not_run
+from harness.drawing.style import COLOURS, WIDE, band, not_run
 
 SPACES = ("S2", "DARTS space")
 WHAT = {"skips": "skip connections of 16", "accuracy": "predicted accuracy (%)"}
@@ -18,7 +18,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
             for search in ("DARTS", "SoTL-DARTS"):
                 mine = points[points["column"] == f"{space} {search}-20 {what}"]
                 if len(mine):
-                    interval(axes, mine, COLOURS[search], f"{search}-20")
+                    band(axes, mine, COLOURS[search], f"{search}-20", marker="")
             if axes.lines:
                 axes.legend()
             else:

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.drawing.style import COLOURS, WIDE, interval, not_run
+from harness.drawing.style import COLOURS, WIDE, band, not_run
 
 PANELS = {"accuracy": "a) test accuracy (%)", "depth": "b) depth", "3x3": "c) 3x3 convolutions"}
 
@@ -16,7 +16,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
         for search in ("DARTS", "SoTL-DARTS"):
             mine = points[points["column"] == f"{search} {what}"]
             if len(mine):
-                interval(axes, mine, COLOURS[search], search)
+                band(axes, mine, COLOURS[search], search, marker="")
         if axes.lines:
             axes.legend()
         else:

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.drawing.style import COLOURS, WIDE, interval, not_run
+from harness.drawing.style import COLOURS, WIDE, band, not_run
 
 OWN = {"DARTS": "validation", "SoTL-DARTS": "training"}  # whose loss, as the thesis has it
 PANELS = {
@@ -22,7 +22,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
             column = f"{search} {what}, {part}" if what == "eigenvalue" else f"{search} {what}"
             mine = points[points["column"] == column]
             if len(mine):
-                interval(axes, mine, COLOURS[search], search)
+                band(axes, mine, COLOURS[search], search, marker="")
         if axes.lines:
             axes.legend()
         else:

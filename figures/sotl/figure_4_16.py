@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.drawing.style import COLOURS, WIDE, interval, not_run
+from harness.drawing.style import COLOURS, WIDE, band, not_run
 
 PART = {"DARTS": "validation", "SoTL-DARTS": "training"}  # whose loss, as the thesis has it
 SPACES = {"DARTS": "DARTS space", "NB201": "NAS-Bench-201", "NB101-3": "NB101-3"}
@@ -26,7 +26,7 @@ def lines(axes: Axes, points: pd.DataFrame, space: str, columns: dict[str, str])
     for search, what in columns.items():
         mine = points[points["column"] == f"{space} {search} {what}"]
         if len(mine):
-            interval(axes, mine, COLOURS[search], search)
+            band(axes, mine, COLOURS[search], search, marker="")
     axes.set_xlabel("epoch")
     if axes.lines:
         axes.legend()

@@ -30,16 +30,22 @@ class Config(gradient_search.Config):
 
 def run(run: Run, config: Config) -> None:
     checkpoint = Checkpoint(run)
-    train, held, classes = image_parts(run, config)
-    if config.merged:
-        x, y = (np.concatenate([getattr(part, name) for part in (train, held)]) for name in ("x", "y"))
-        train = Batches(x, y, train.pixels, train.device, train.pad)
+    train, held, classes = parts(run, config)
     mixed = MixedNetwork(run, config, classes)
     gradient_search.known(run, config, [mixed.architecture()])
     search = VariantLoop(run, config, mixed, train, held)
     search.train(checkpoint)
     gradient_search.leave(run, config, search)
     checkpoint.remove()
+
+
+def parts(run: Run, config: Config) -> tuple[Batches, Batches, int]:
+    """Images to train on and to validate on, and the number of classes."""
+    train, held, classes = image_parts(run, config)
+    if config.merged:
+        x, y = (np.concatenate([getattr(part, name) for part in (train, held)]) for name in ("x", "y"))
+        train = Batches(x, y, train.pixels, train.device, train.pad)
+    return train, held, classes
 
 
 class VariantLoop(SearchLoop):
