@@ -1,4 +1,4 @@
-"""Projected gradient descent beside foolbox's, through the mean of five architectures; skipped where it is not."""
+"""Projected gradient descent beside foolbox's, through the mean of five architectures, if it is installed."""
 
 import numpy as np
 import pytest
