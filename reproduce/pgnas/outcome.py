@@ -1,0 +1,221 @@
+"""What a trained super-network and its candidates come to: the numbers behind every table."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from harness.metrics.ranking import spearman
+from harness.runs.record import Run
+from harness.supernet.ranking import Batch
+from reproduce.pgnas.candidates import Errors, errors, worn
+from reproduce.pgnas.counts import Counter, dropped_shares, operations_by_threshold
+from reproduce.pgnas.masked import MaskedConv, ShiftNorm, SuperNet
+from reproduce.pgnas.training import Training, drawn
+
+BINS = range(0, 100, 2)  # of candidates' errors, in percent
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Percent wrong of each candidate, on the images that choose and on those that test."""
+
+    choose: np.ndarray
+    test: np.ndarray
+    choose5: np.ndarray
+    test5: np.ndarray
+
+
+def leave_layers(run: Run, config: Training, network: SuperNet) -> None:
+    """The drop probability of each layer, what pulls at it, and whether the layer widens."""
+    p = network.p_of_channels.detach().double().split(network.widths)
+    norms = network.norms().detach().split(network.counts)
+    rows: dict[str, list[object]] = {
+        key: [] for key in ("layer", "kind", "widens", "p", "channels", "norm", "rest")
+    }
+    for (name, layer), own, norm in zip(network.layers.items(), p, norms, strict=True):
+        outputs, inputs = layer.weight.shape[:2]
+        total = norm.double().sum().item()
+        rest = float("nan")
+        if config.prior is not None and config.learn and config.coupled and config.entropy == "bonus":
+            rest = float(config.prior.weight_coefficient / config.prior.entropy_coefficient * total / inputs)
+        values = (
+            name,
+            _kind(name, layer),
+            "yes" if outputs > inputs else "no",
+            own.mean().item(),
+            inputs,
+            total,
+            rest,
+        )
+        for column, value in zip(rows.values(), values, strict=True):
+            column.append(value)
+    run.table("layers", rows)
+    means = np.array(rows["p"])
+    run.metric("p_mean", 100 * network.p_of_channels.mean().item(), "%")
+    run.metric("p_low", 100 * (means < 0.05).mean(), "%")
+    run.metric("p_between", 100 * ((means >= 0.05) & (means <= 0.2)).mean(), "%")
+    run.metric("p_high", 100 * (means > 0.2).mean(), "%")
+    run.metric("p_highest", 100 * means.max(), "%")
+
+
+def _kind(name: str, layer: nn.Module) -> str:
+    if not isinstance(layer, MaskedConv):
+        return "head"
+    return "stem" if name == "stem" else "skip" if layer.kernel_size == (1, 1) else "branch"
+
+
+@torch.no_grad()
+def leave_whole(run: Run, config: Training, network: SuperNet, test: Sequence[Batch]) -> None:
+    """The super-network itself: without masks, under their mean, and under masks drawn for each image."""
+
+    def tell(name: str, found: Errors) -> None:
+        run.metric(f"{name}_error", found.top1, "%")
+        run.metric(f"{name}_top5", found.top5, "%")
+
+    tell("whole", errors(network, test))
+    run.metric("parameters_whole", Counter.of(network, config.side).whole().parameters.item() / 1e6, "M")
+    if config.masks == "none":
+        return
+    p = network.p_of_channels.detach()
+    with network.wearing(torch.ones_like(p)[None] if config.rescale else (1 - p)[None]):
+        tell("mean_mask", errors(network, test))
+    for name, hard in (("relaxed", False), ("hard", True)):
+        torch.manual_seed(int(run.stream(f"{name} masks").integers(2**63)))
+        found = []
+        for x, y in test:
+            with network.wearing(drawn(network, config, len(x), hard=hard)):
+                found.append(errors(network, [(x, y)]))
+        weights = [len(y) for _, y in test]
+        tell(
+            name,
+            Errors(
+                *(
+                    float(np.average([getattr(e, k) for e in found], weights=weights))
+                    for k in ("top1", "top5")
+                )
+            ),
+        )
+
+
+def leave_candidates(
+    run: Run, network: SuperNet, masks: Tensor, scores: Scores, counts: Sequence[int], side: int
+) -> int:
+    """Tables of all candidates and of what choosing among so many of them gives; the chosen one."""
+    counter = Counter.of(network, side)
+    cost, (channels, empty) = counter.exact(masks), dropped_shares(network, masks)
+    expected, whole = counter.expected(), counter.whole()
+    run.table(
+        "candidates",
+        {
+            "choose_error": scores.choose,
+            "test_error": scores.test,
+            "parameters": (cost.parameters / 1e6).numpy(),
+            "operations": (cost.operations / 1e6).numpy(),
+        },
+    )
+    for name, values in (("choose", scores.choose), ("test", scores.test)):
+        run.metric(f"{name}_mean", values.mean(), "%")
+        run.metric(f"{name}_sd", values.std(ddof=1), "%")
+    run.metric("agreement", spearman(scores.choose, scores.test))
+    shares = np.histogram(scores.test, bins=[*BINS, 100])[0] / len(scores.test)
+    run.table("histogram", {"error": list(BINS), "share": 100 * shares})
+    run.table("choices", choices(scores, [c for c in counts if c <= len(masks)]))
+    best = int(scores.choose.argmin())
+    run.metric("chosen_error", scores.test[best], "%")
+    run.metric("chosen_top5", scores.test5[best], "%")
+    run.metric("best_on_test_error", scores.test.min(), "%")
+    run.metric("parameters", cost.parameters[best].item() / 1e6, "M")
+    run.metric("parameters_expected", expected.parameters.item() / 1e6, "M")
+    run.metric("parameters_kept", 100 * (cost.parameters[best] / whole.parameters).item(), "%")
+    run.metric("operations_kept", 100 * (cost.operations[best] / whole.operations).item(), "%")
+    run.metric("dropped_channels", channels[best].item())
+    run.metric("dropped_operations", empty[best].item())
+    above, alone = operations_by_threshold(network)
+    run.metric("operations_above_half", above)
+    run.metric("some_operation_empty", 100 * alone, "%")
+    return best
+
+
+def choices(scores: Scores, counts: Sequence[int]) -> dict[str, list[float]]:
+    """Of each number C of candidates: means over as many separate groups of C as there are.
+
+    `by_choose`: test error of the candidate that other images choose; `by_test`: the least test error, which
+    is what the authors print; `by_spread`: that error as mean and deviation of all candidates let expect it.
+    """
+    rows: dict[str, list[float]] = {
+        key: []
+        for key in ("count", "groups", "by_choose", "by_test", "by_spread", "choose_error", "optimism")
+    }
+    mean, deviation = scores.test.mean(), scores.test.std(ddof=1)
+    for count in counts:
+        groups = len(scores.test) // count
+        choose, test = (
+            part[: groups * count].reshape(groups, count) for part in (scores.choose, scores.test)
+        )
+        own = test[np.arange(groups), choose.argmin(axis=1)].mean()
+        least = test.min(axis=1).mean()
+        spread = mean - expected_maximum(count) * deviation
+        values = (count, groups, own, least, spread, choose.min(axis=1).mean(), own - least)
+        for column, value in zip(rows.values(), values, strict=True):
+            column.append(float(value))
+    return rows
+
+
+def expected_maximum(count: int) -> float:
+    """Of so many independent standard normal numbers: ∫ 1 − Φᶜ above 0 less ∫ Φᶜ below."""
+    from scipy.stats import norm
+
+    x = np.linspace(-12, 12, 24001)
+    below = np.exp(count * norm.logcdf(x))
+    step = x[1] - x[0]
+    return float(((1 - below)[x >= 0].sum() - below[x < 0].sum()) * step - step / 2)
+
+
+@torch.no_grad()
+def leave_own_statistics(
+    run: Run,
+    network: SuperNet,
+    masks: Tensor,
+    train: Sequence[Batch],
+    test: Sequence[Batch],
+    scale: Tensor | None,
+) -> None:
+    """Mean test error of some candidates with the training's batch norm statistics, and their own (D23)."""
+    found = []
+    for mask in masks:
+        candidate = copy.deepcopy(network).eval()
+        candidate.wear(worn(network, mask, scale)[None])
+        before = errors(candidate, test).top1
+        renew_statistics(candidate, train)
+        found.append((before, errors(candidate, test).top1))
+    before, after = np.array(found).mean(axis=0)
+    run.metric("inherited_statistics", before, "%")
+    run.metric("own_statistics", after, "%")
+    run.metric("own_statistics_gain", before - after, "%")
+
+
+@torch.no_grad()
+def renew_statistics(network: nn.Module, batches: Sequence[Batch]) -> None:
+    """Each norm's mean and variance become those of these images, all batches alike; nothing else trains."""
+    norms = [part for part in network.modules() if isinstance(part, ShiftNorm | nn.BatchNorm2d)]
+    momenta = [part.momentum for part in norms]
+    network.eval()
+    for number, (x, _) in enumerate(batches, 1):
+        for norm in norms:
+            norm.train()
+            norm.momentum = 1 / number
+        network(x)
+    for norm, momentum in zip(norms, momenta, strict=True):
+        norm.momentum = momentum
+    network.eval()
+
+
+def scale_of(config: Training, network: SuperNet) -> Tensor | None:
+    """What a kept channel is multiplied by."""
+    if not config.rescale:
+        return None
+    return 1 / (1 - network.p_of_channels.detach())
