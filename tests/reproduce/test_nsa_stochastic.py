@@ -115,6 +115,14 @@ def test_modes_leave_the_network_as_it_was(tmp_path):
     assert seen[0] == seen[1]
 
 
+def test_a_checkpoint_of_another_number_of_architectures_does_not_count(tmp_path, capsys):
+    run, _ = RUNS.begun(tmp_path)
+    Checkpoint(run).save({"phases": {}})
+    other, _ = RUNS.begun(tmp_path, architectures=7)
+    assert Checkpoint(run).load() is not None and Checkpoint(other).load() is None
+    assert "checkpoint does not count, as " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
