@@ -9,7 +9,7 @@ from harness.accepted import outcomes
 from harness.base.errors import INTERRUPTED, HarnessError
 from harness.base.files import refused, speak_plainly
 from harness.base.layout import SCALES, Layout
-from harness.campaign import decide, status
+from harness.campaign import status
 from harness.cli import accepted
 from harness.runs import forecast, missing_data
 from harness.runs.stale import is_there
@@ -182,6 +182,8 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _decide(options: argparse.Namespace) -> int:
+    from harness.campaign import decide  # loads pandas and scipy, which no other question needs
+
     for line in decide.decide(options.scale, options.hours, papers=options.papers, keep=not options.show):
         print(line, flush=True)
     return 0

@@ -37,6 +37,7 @@ class Tested:
     test: Test | None = None
     missing: str = ""
     quarters: tuple[Order, ...] = ()  # the test with half and with twice of its quarter
+    quarter: tuple[float, ...] = ()  # of the effect of each setting; what is asked of all is their mean
     on_z: bool = False  # correlations against a constant, on Fisher's scale
 
     def p(self) -> PValues:
@@ -180,9 +181,9 @@ def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates, side:
         return replace(made, test=Order.of(settings, sign))
     effects, both = [size_of(side_of(one["quarter_of"], cells)) for one in several], relation == "="
     half, quarter, twice = (Order.within(settings, sign, effects, s, both) for s in (0.125, 0.25, 0.5))
-    reach = sum(abs(value_of(effect)) for effect in effects) / 4 / len(effects)
-    asked = replace(made.ask, asked=reach if both else -reach)
-    return replace(made, test=quarter, ask=asked, quarters=(half, twice))
+    reach = tuple(abs(value_of(effect)) / (4 if both else -4) for effect in effects)
+    asked = replace(made.ask, asked=sum(reach) / len(reach))
+    return replace(made, test=quarter, ask=asked, quarters=(half, twice), quarter=reach)
 
 
 def _settings(several: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -228,10 +229,10 @@ def _parts(tested: Tested, only: bool) -> list[Part]:
     whole = order.average if several else order.settings[0]
     parts = [_part(tested, "" if only else tested.name, whole, tested.p())]
     if several:
-        parts += [
-            replace(_part(tested, name, c, p), setting=True)
-            for name, c, p in zip(tested.names, order.settings, order.each(tested.ask), strict=True)
-        ]
+        each = zip(tested.names, order.settings, order.each(tested.ask), strict=True)
+        parts += [replace(_part(tested, *setting), setting=True) for setting in each]
+    if several and tested.quarter:
+        parts[1:] = [replace(p, asked=own) for p, own in zip(parts[1:], tested.quarter, strict=True)]
     return parts
 
 

@@ -123,8 +123,10 @@ def of_draws(values: Sequence[float], resampled: np.ndarray, units: int) -> Esti
     twice = 0.0
     if several:
         with np.errstate(invalid="ignore"):
-            twice = np.nanmean((resampled - np.array(values)[:, None]).var(axis=0, ddof=1)) / len(values)
-    se_units = float(np.sqrt(np.maximum(0, every**2 - np.nan_to_num(twice))))
+            noise = (resampled - np.array(values)[:, None]).var(axis=0, ddof=1)
+        defined = noise[~np.isnan(noise)]  # not: one architecture again and again
+        twice = defined.mean() / len(values) if defined.size else 0.0
+    se_units = float(np.sqrt(np.maximum(0, every**2 - twice)))
     return Estimate(
         over_runs.value,
         len(values),

@@ -61,7 +61,7 @@ def gradient(members: list[Member], levels: Tensor, y: Tensor, pixels: Pixels) -
 
     Two passes per member, and the activations of one member at a time.
     """
-    total, slopes = torch.zeros(len(y), dtype=levels.dtype), torch.zeros_like(levels)
+    total, slopes = levels.new_zeros(len(y)), torch.zeros_like(levels)
     for one in members:
         at = levels.detach().requires_grad_()
         log_p = torch.log_softmax(one(normalised(at, pixels)), -1).gather(1, y[:, None])[:, 0]

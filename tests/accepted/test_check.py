@@ -240,14 +240,14 @@ def test_outcomes_that_were_accepted_without_records_rest_on_their_digests(tmp_p
 @pytest.mark.parametrize(
     "old, new, place, what",
     [
-        ("right: [low, strong]", "right: [low, weak]", "claim high-above-low", "is tested otherwise than"),
+        ("> low | strong]", "> low | weak]", "claim high-above-low", "is tested otherwise than"),
         (
             "deviations:",
             "paired_by_seed: true\ndeviations:",
             "claim high-above-low",
             "is tested otherwise than",
         ),
-        ("  runs: 3\n", "  runs: 3\n  architectures: 9\n", "", "was accepted with other cells or printed"),
+        ("{runs: 3,", "{runs: 3, architectures: 9,", "", "was accepted with other cells or printed"),
     ],
 )
 def test_check_tells_of_equal_verdicts_that_came_about_otherwise(tmp_path, old, new, place, what):

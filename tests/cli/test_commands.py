@@ -160,7 +160,7 @@ def test_find_shows_what_it_promises(finished):
         f"            {RUN}",
     ):
         assert f"{line}\n" in text
-    assert "verdict   numbers: 2 hold, 2 unclear; claims: 1 holds; made at scale smoke\n" in text
+    assert "verdict   numbers: 2 hold, 2 not refuted; claims: 1 holds; made at scale smoke\n" in text
     assert "mini/table_4_10" not in text
 
 

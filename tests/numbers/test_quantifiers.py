@@ -104,6 +104,20 @@ def test_a_margin_of_a_quarter_of_an_effect(judged):
     assert judged(f"'{turned}'", **values).word == "agrees"
 
 
+def test_each_setting_tells_the_margin_that_it_is_judged_by():
+    """Once all told the mean of the margins: "inside ±1.5" of a difference of 0.7 with a margin of 0.5."""
+    test = {"each": {"c": ["weak", "strong"]}, "left": ["low", "{c}"], "relation": "=", "right": 0}
+    test["quarter_of"] = ["high", "{c}"]
+    claim = {"id": "it", "text": "So.", "where": "here", "quantifier": "in all", "tests": [test]}
+    values = {"low": (0.7, 0.7), "high": (2.0, 10.0)}
+    numbers = {
+        (r, c): exact(v) for r, pair in values.items() for c, v in zip(("weak", "strong"), pair, strict=True)
+    }
+    found = claims.judge_one(claim, numbers, "smoke")
+    assert [(p.asked, p.word) for p in found.parts if p.setting] == [(0.5, "contradicts"), (2.5, "agrees")]
+    assert found.reason.startswith("weak: difference +0.7, outside ±0.5")
+
+
 def test_what_it_would_take_is_told_with_the_verdict_that_it_would_give():
     """The first part to refute a claim decides it, the last to hold."""
     test = {"each": {"c": ["weak", "strong"]}, "left": ["low", "{c}"], "relation": ">", "right": 0}

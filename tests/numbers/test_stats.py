@@ -1,6 +1,7 @@
 """Estimates and their differences, against scipy and against closed forms."""
 
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -226,6 +227,14 @@ def test_the_papers_architectures_are_a_sample_too():
     assert as_reported(of_runs(A), 0.7, 0.0, "unknown", 1, 50).se_units == 0  # ours knows of no sample
     unprinted = as_reported(ours, 0.7, None, "unknown", 1, 50)  # an error of architectures is none of runs
     assert (unprinted.se_runs, unprinted.borrowed) == (0, False)
+
+
+def test_runs_whose_resamples_have_no_order_leave_no_warning_behind():
+    """Once a check of scores that are all equal warned of a mean of nothing."""
+    flat = (np.zeros(4), np.arange(4.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        of_units(spearman, [flat, flat], draws=20)
 
 
 def test_quantiles():

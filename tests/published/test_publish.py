@@ -131,7 +131,7 @@ def test_an_artefact_is_withdrawn_in_public(layout):
         withdraw("mini/table_7", layout, "nobody reads it", layout.root)
     assert withdraw("mini/table_1", layout, "nobody reads it", layout.root) == "published/smoke/withdrawn.csv"
     assert (
-        'mini/table_1,"2 hold, 2 unclear",1 holds,nobody reads it'
+        'mini/table_1,"2 hold, 2 not refuted",1 holds,nobody reads it'
         in (layout.published / "withdrawn.csv").read_text()
     )
     assert not list(layout.published.rglob("table_1*")) and manifest.differences(layout) == {}

@@ -6,11 +6,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from harness.supernet import mixed, nb201_net
+from harness.supernet import darts_net, mixed, nb1shot1_net, nb201_net, relaxed
 from reproduce.sotl import curvature
 from reproduce.sotl.curvature import dense, eigenvalues, lanczos, products
+from reproduce.sotl.mixed_networks import flat, shaped
 
 pytestmark = pytest.mark.usefixtures("one_thread")
+OPS = ("skip_connect", "sep_conv_5x5", "dil_conv_3x3", "max_pool_3x3")
 
 
 def curved(points: list[Tensor]) -> Tensor:
@@ -43,6 +45,35 @@ def test_lanczos_finds_the_ends_of_the_dense_one(monkeypatch: pytest.MonkeyPatch
     np.testing.assert_allclose(lanczos(times, size, size)[[0, -1]], exact[[0, -1]], rtol=1e-8)
     monkeypatch.setattr(curvature, "DENSE", 10)
     assert eigenvalues(loss, [alpha]) == pytest.approx(exact[[-1, 0]], rel=1e-3)
+
+
+@pytest.mark.parametrize("space", ["nb1shot1-3", "darts"])
+def test_products_are_slopes_of_gradients(space: str) -> None:
+    """Also through the mixed networks' own backward passes: against central differences of the gradient."""
+    torch.manual_seed(2)
+    if space == "darts":
+        network = mixed.Darts(mixed.only(darts_net.SuperNetwork(darts_net.Skeleton(2, 3)), OPS), OPS)
+    else:
+        network = mixed.NB1Shot1(nb1shot1_net.SuperNetwork(3, nb1shot1_net.Skeleton(2, 1)))
+    network = network.double().to(memory_format=torch.channels_last).train()
+    x = torch.randn(4, 3, 8, 8, dtype=torch.float64).contiguous(memory_format=torch.channels_last)
+    y, drawn = torch.randint(10, (4,)), relaxed.start(space, np.random.default_rng(0), OPS)
+
+    def loss(points: list[Tensor]) -> Tensor:
+        weights = relaxed.over(shaped(list(points), drawn), relaxed.softmax)
+        return functional.cross_entropy(network(x, weights), y)
+
+    def slope(joined: Tensor) -> Tensor:
+        points = [part.clone().requires_grad_() for part in joined.split([part.numel() for part in parts])]
+        shaped_ = [point.view_as(part) for point, part in zip(points, parts, strict=True)]
+        return torch.cat(torch.autograd.grad(loss(shaped_), points))
+
+    parts = flat(drawn)
+    times, size = products(loss, parts)
+    vector = np.random.default_rng(1).standard_normal(size)
+    here, ahead = torch.cat([part.flatten() for part in parts]), 1e-5 * torch.from_numpy(vector)
+    differences = (slope(here + ahead) - slope(here - ahead)) / 2e-5
+    np.testing.assert_allclose(times(vector), differences.numpy(), atol=1e-7)
 
 
 def test_lanczos_ends_where_the_space_does() -> None:
