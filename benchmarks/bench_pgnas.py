@@ -1,9 +1,9 @@
 """What masks cost, and what quick scoring of candidates gains: `python benchmarks/bench_pgnas.py`.
 
 One thread, shake-shake networks of one block per stage, images of 16×16 pixels. A step without masks has
-weight decay in place of the regulariser. Candidates are scored one after the other (each is copied, gets its
-masks and is run) and quickly (masks and norms folded into weights, dropped channels left out, equal
-beginnings run once). What is compared is timed in turns.
+weight decay in place of the regulariser. Candidates are scored one after the other, each copied, given its
+masks and run, or each built without what it drops and run; and quickly (masks and norms folded into weights,
+dropped channels left out, equal beginnings run once). What is compared is timed in turns.
 """
 
 import statistics
@@ -20,7 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from harness.runs.allocator import keep_memory
 from reproduce.pgnas import posterior
-from reproduce.pgnas.candidates import sample, score, score_plainly
+from reproduce.pgnas.candidates import ranks, sample, score, score_plainly
+from reproduce.pgnas.exporting import export
 from reproduce.pgnas.masked import SuperNet, add_gradient
 from reproduce.pgnas.networks import Network, build
 
@@ -79,10 +80,19 @@ def scored(net: SuperNet, p: float) -> str:
     def quick() -> None:
         found["quick"] = score(net, masks, parts)
 
-    taken = in_turns({"plain": plain, "quick": quick}, 5)
-    slow, fast = (1e3 * taken[name] / CANDIDATES for name in ("plain", "quick"))
+    @torch.no_grad()
+    def built() -> None:
+        for mask in masks:
+            small = export(net, mask[None]).to(memory_format=torch.channels_last)
+            torch.cat([ranks(small(x), y) for x, y in parts])
+
+    taken = in_turns({"plain": plain, "built": built, "quick": quick}, 5)
+    slow, made, fast = (1e3 * taken[name] / CANDIDATES for name in ("plain", "built", "quick"))
     other = int((found["plain"] != found["quick"]).sum())
-    return f"{slow:.1f}, {fast:.1f}, {slow / fast:.2f}; {other} of {found['plain'].numel()}"
+    return (
+        f"{slow:.1f}, {made:.1f}, {fast:.1f}; {slow / fast:.2f}, {made / fast:.2f};"
+        f" {other} of {found['plain'].numel()}"
+    )
 
 
 def main() -> None:
@@ -94,7 +104,9 @@ def main() -> None:
         taken = in_turns({"plain": step(net, False), "masked": step(net, True)}, 25)
         plain, masked = 1e3 * taken["plain"], 1e3 * taken["masked"]
         print(f"  2×{width}d: {plain:.1f}, {masked:.1f}, {masked / plain:.2f}")
-    print(f"{CANDIDATES} candidates on {IMAGES} images, ms each: plain, quick, gain; ranks that differ")
+    print(
+        f"{CANDIDATES} candidates on {IMAGES} images, ms each: copied, built, quick; gains; ranks that differ"
+    )
     for width in (16, 64):
         net = network(width)
         net(batch(100)[0])

@@ -204,8 +204,10 @@ function tidy(section, active) {
   }
   for (const fold of all("details.unprinted", section)) {
     fold.hidden = !left(fold);
-    if (active && !fold.open && !fold.hidden) fold.open = fold.byFilter = true;
-    else if (!active && fold.byFilter) fold.open = fold.byFilter = false;
+    if (active && !fold.open && !fold.hidden) {
+      fold.open = fold.byFilter = true;
+      pressable(fold); // here: the event of its opening comes later, which a fast reader would notice
+    } else if (!active && fold.byFilter) fold.open = fold.byFilter = false;
   }
 }
 

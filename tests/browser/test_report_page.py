@@ -147,6 +147,15 @@ def test_numbers_of_a_grid_unfold_to_their_runs_one_by_one(page):
     assert named == "L1, epoch 1, SoGN: 0.30 (0.02), show its runs"
 
 
+def test_a_figure_leads_to_all_of_its_runs(page):
+    button = "section[id='sotl/figure_4_9'] .item-runs button"
+    page.click(button)
+    (shown,) = page.visible(".unfolded")
+    assert "Figure 4.9, §4.2.4: 3 runs" in shown and "sotl/finetune/sog/nb201-cifar10/s2" in shown
+    page.click(button)
+    assert page.visible(".unfolded") == []
+
+
 def test_a_filter_leaves_the_cells_of_a_grid_in_their_places(page):
     left = "return document.querySelector(arguments[0]).getBoundingClientRect().left"
     before = page.js(left, f"{GRID} tbody td:nth-child(3)")
