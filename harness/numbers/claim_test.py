@@ -44,12 +44,20 @@ class Ask:
         if not c.se:
             above = self.asked - abs(c.value) if self.relation == "=" else c.value - self.asked
             above = 0.0 if abs(above) < NOTHING else above
+            if c.runs and not above and self.relation != "=":
+                return NEITHER
             holds = above > 0 or (above == 0 and self.relation == "=")
-            return float(not holds), float(holds)
+            least = permutations(c.runs * self.runs)
+            return (least, 1.0) if holds else (1.0, least)
         if self.relation != "=":
             return c.above(self.asked), c.below(self.asked)
         inside = max(c.above(-self.asked), c.below(self.asked))
         return inside, min(c.above(self.asked), c.below(-self.asked))
+
+
+def permutations(runs: float) -> float:
+    """How likely so many runs on each side, equal on theirs, fall apart by chance; 0 of what is counted."""
+    return 1 / math.comb(2 * round(runs), round(runs)) if runs else 0.0
 
 
 @dataclass(frozen=True)

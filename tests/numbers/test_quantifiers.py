@@ -104,6 +104,23 @@ def test_a_margin_of_a_quarter_of_an_effect(judged):
     assert judged(f"'{turned}'", **values).word == "agrees"
 
 
+@pytest.mark.parametrize(
+    ("runs", "left", "word"),
+    [
+        (3, 84.1234567, "unclear"),
+        (4, 84.1234567, "agrees"),
+        (4, 80.7654321, "contradicts"),
+        (4, 81.7654321, "unclear"),
+    ],
+)
+def test_equal_runs_are_as_sure_as_a_permutation_test(runs, left, word):
+    """Once three searches that ended in one architecture were certain, and a tie contradicted by -4.5e-15."""
+    test = {"left": ["low", "weak"], "relation": ">", "right": ["low", "strong"]}
+    claim = {"id": "it", "text": "So.", "where": "here", "tests": [test]}
+    numbers = {("low", "weak"): of_runs([left] * runs), ("low", "strong"): of_runs([81.7654321] * runs)}
+    assert claims.judge_one(claim, numbers, "smoke").verdict == word
+
+
 def test_each_setting_tells_the_margin_that_it_is_judged_by():
     """Once all told the mean of the margins: "inside ±1.5" of a difference of 0.7 with a margin of 0.5."""
     test = {"each": {"c": ["weak", "strong"]}, "left": ["low", "{c}"], "relation": "=", "right": 0}
