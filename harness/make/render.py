@@ -18,7 +18,7 @@ _TEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbac
 _TEX |= {"×": r"$\times$", "≈": r"$\approx$", "±": r"$\pm$", "–": "--", "−": "$-$", "°": r"$^\circ$"}
 _TEX |= {"λ": r"$\lambda$", "ρ": r"$\rho$", "τ": r"$\tau$", "§": r"\S{}", "·": r"$\cdot$", "²": r"$^2$"}
 _TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "√": r"$\surd$", "→": r"$\to$"}
-_TEX |= {"≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$"}
+_TEX |= {"≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^\dagger$"}
 
 _HTML = Environment(autoescape=True, trim_blocks=True).from_string("""\
 <table>

@@ -162,7 +162,9 @@ def _of_runs(terms: Sequence[Term], resolution: float) -> _Runs:
     ):
         of_draws = rest @ np.concatenate([e.draws for _, e in terms]) - (rest @ values)[:, None]
         with np.errstate(invalid="ignore"):
-            inside = float(np.nan_to_num(np.nanmean((of_draws**2).sum(axis=0))))
+            squares = (of_draws**2).sum(axis=0)
+        defined = squares[~np.isnan(squares)]
+        inside = float(defined.mean()) if defined.size else 0.0
     cuts = np.cumsum(sizes)[:-1]
     return _Runs(float(shares @ values), variance, df, inside, np.split(shares, cuts))
 
