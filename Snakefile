@@ -72,8 +72,7 @@ onsuccess:
 onerror:
     campaign.end()
     warm.stop()
-    from harness.report import (
-        after_failure,
-    )  # not at the top: it loads what planning need not wait for
+    # Not at the top: it loads what planning need not wait for.
+    from harness.report import after_failure
 
     after_failure(LAYOUT, campaign.failures, pages_planned(workflow))

@@ -256,8 +256,11 @@ def listen(workflow: Any, scale: str) -> None:
 
 def forget(layout: Layout, pages: Sequence[str]) -> None:
     """Take away the pages that are to be written: however this campaign ends, no older one stays."""
-    for name in pages:
-        (layout.root / name).unlink(missing_ok=True)
+    try:
+        for name in pages:
+            (layout.root / name).unlink(missing_ok=True)
+    except OSError as error:
+        sys.exit(f"snakemake: {refused(error)}")
 
 
 def begin(workflow: Any, runs: Sequence[RunSpec], layout: Layout) -> None:

@@ -10,14 +10,6 @@ PAGE += expand(
 )
 
 
-def pages_planned(workflow):
-    return (
-        [REPORT]
-        if any(job.rule.name == "page" for job in workflow.dag.needrun_jobs())
-        else []
-    )
-
-
 rule page:
     input:
         EVERYTHING,
