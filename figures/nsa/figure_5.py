@@ -11,7 +11,7 @@ SIZES = ("5", "50", "500", "5000", "50000")
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:
     figure.set_size_inches(WIDE, 2.2)
-    panels = figure.subplots(1, len(SIZES))
+    panels = figure.subplots(1, len(SIZES), sharey=True)
     for axes, size in zip(panels, SIZES, strict=True):
         axes.set_title(f"S = {int(size):,}")
         if quantiles(axes, cells, {kind: f"{size} {kind}" for kind in ("seen", "unseen")}):

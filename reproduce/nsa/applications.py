@@ -19,7 +19,7 @@ from reproduce.nsa.attacks import Attack, attacked, normalised
 from reproduce.nsa.image_sets import image_parts
 from reproduce.nsa.members import Member, architectures, at_random, predicting, probabilities
 from reproduce.nsa.network import WiredNet
-from reproduce.nsa.training import AT_ONCE, Recipe, Training, build, leave_curve
+from reproduce.nsa.training import AT_ONCE, Recipe, Training, build, leave_curve, refuse_own_statistics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +28,20 @@ class Config(Recipe):
 
     individuals: bool = False  # a network for each architecture, trained alone (section 5.1)
     passes: int | None = None  # of dropout or of random architectures; null: each architecture once
+    random_passes: int | None = None  # of random architectures, measured beside (D13)
     ood: str | None = None  # image set whose test images are none of the classes (section 5.2)
     ood_images: int | None = None  # the first so many
     attacks: tuple[Attack, ...] = ()
     attacked_images: int | None = None  # the first so many test images
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_own_statistics(self, self.passes or self.random_passes)
+        if self.random_passes and (self.individuals or self.passes or self.architectures == 1):
+            raise HarnessError(
+                "random_passes are of one network with several architectures, each of which predicts once"
+                " otherwise: leave random_passes out"
+            )
 
 
 def run(run: Run, config: Config) -> None:
@@ -93,10 +103,23 @@ class Asked:
     def test(self, _: Phase) -> torch.Tensor:
         """Error and calibration of the mean prediction, and of members alone."""
         y = self.test_images.y
-        p = self.predicted([x for x, _ in self.test_images.in_order(AT_ONCE)], "members on test images")
+        batches = [x for x, _ in self.test_images.in_order(AT_ONCE)]
+        p = self.predicted(batches, "members on test images")
         for name, value in scores(p, y).items():
             self.run.metric(name, value)
+        if self.config.random_passes:
+            self._random_passes(batches)
         return torch.from_numpy(p)
+
+    def _random_passes(self, batches: list[torch.Tensor]) -> None:
+        """The same of passes in which each image has an architecture by chance."""
+        (network,) = self.networks
+        with predicting(self.networks):
+            members = at_random(network, self.run.stream("random passes"), self.config.random_passes)
+            p = probabilities(members, batches)
+        found = scores(p, self.test_images.y)
+        for name in ("error", "member_error", "ece"):
+            self.run.metric(f"random_passes_{name}", found[name])
 
     def others(self, p: torch.Tensor, _: Phase) -> None:
         """Whether mutual information, or entropy, tells images of another set from test images."""
@@ -132,19 +155,24 @@ def scores(p: np.ndarray, y: np.ndarray) -> dict[str, float]:
     log_mean = np.log(np.maximum(mean, 1e-300))
     scaled, temperature = cross_fitted(log_mean, y)
     logs = np.log(np.maximum(p, 1e-300))
-    confident = mean.max(1).mean() - (mean.argmax(1) == y).mean()
     return {
         "error": 100 * float((mean.argmax(1) != y).mean()),
         "ece": ece_guo(mean, y),
         "nll": negative_log_likelihood(log_mean, y),
-        "overconfidence": float(confident),
+        "overconfidence": _overconfidence(mean, y),
         "temperature": temperature,
         "scaled_ece": ece_guo(scaled, y),
         "member_error": 100 * float((p.argmax(2) != y).mean()),
         "member_ece": float(np.mean([ece_guo(one, y) for one in p])),
+        "member_scaled_ece": float(np.mean([ece_guo(cross_fitted(one, y)[0], y) for one in logs])),
+        "member_overconfidence": float(np.mean([_overconfidence(one, y) for one in p])),
         "member_nll": float(np.mean([negative_log_likelihood(one, y) for one in logs])),
         "mutual_information": float(mutual_information(p).mean()),
     }
+
+
+def _overconfidence(p: np.ndarray, y: np.ndarray) -> float:
+    return float(p.max(1).mean() - (p.argmax(1) == y).mean())
 
 
 def other_images(run: Run, config: Config, like: Batches) -> list[torch.Tensor]:

@@ -41,5 +41,8 @@ class Norm(nn.Module):
 
 
 def norms(network: nn.Module) -> list[Norm]:
-    """Those of the wired part, in the order of the network."""
+    """Those of the wired part as modules are listed: the stem's, all stages', then both transitions'.
+
+    Forward, that is 1–9, 26, 10–17, 27, 18–25.
+    """
     return [module for module in network.modules() if isinstance(module, Norm)]

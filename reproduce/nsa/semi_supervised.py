@@ -17,7 +17,7 @@ from reproduce.nsa.applications import scores
 from reproduce.nsa.image_sets import image_parts
 from reproduce.nsa.members import architectures, at_random, predicting, probabilities
 from reproduce.nsa.network import WiredNet
-from reproduce.nsa.training import AT_ONCE, Recipe, Training, build, leave_curve
+from reproduce.nsa.training import AT_ONCE, Recipe, Training, build, leave_curve, refuse_own_statistics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +30,10 @@ class Config(Recipe):
     of_labelled: bool = True  # labelled images are asked to agree, too
     two_views: bool = True  # an image is cropped and flipped anew for its second prediction
     passes: int | None = None  # of dropout in the end; each architecture once where it is null
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        refuse_own_statistics(self, self.passes)
 
 
 def run(run: Run, config: Config) -> None:

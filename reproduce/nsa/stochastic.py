@@ -19,6 +19,9 @@ from reproduce.nsa.network import WiredNet
 from reproduce.nsa.training import AT_ONCE, Recipe, Training, build, leave_curve, log_probabilities
 from reproduce.nsa.wiring import wiring
 
+# Accuracies on all, on even and on odd test images: one architecture is as lucky with the same images in
+# each mode, so that modes are compared on different ones.
+Halves = tuple[float, float, float]
 UNCHOSEN = 2  # norms, those of the stem and of the first node, that come before any choice
 
 
@@ -66,7 +69,7 @@ class Looks:
     test: Batches
     config: Config
 
-    def seen(self, _: Phase) -> list[float]:
+    def seen(self, _: Phase) -> list[Halves]:
         """Accuracies of the first trained architectures, and those of ensembles of more and more of them."""
         config, y = self.config, self.test.y
         total, right, curve = 0.0, [], []
@@ -76,43 +79,44 @@ class Looks:
         for i in range(several):
             p = np.exp(log_probabilities(self.network, batches, torch.tensor([i])))
             total = total + p
-            right.append(_accuracy(p, y))
+            right.append(_halves(p, y))
             curve.append(_accuracy(total, y))
             self.run.progress(i + 1, several, "architecture in an ensemble")
         members = min(several, config.members)
         self.run.table("ensemble", {"members": range(1, members + 1), "accuracy": curve[:members]})
-        alone = float(np.mean(right[:members]))
+        alone = float(np.mean([of_all for of_all, *_ in right[:members]]))
         self.run.metric("alone", alone, "%")
         self.run.metric("ensemble", curve[members - 1], "%")
         self.run.metric("gain", curve[members - 1] - alone, "%")
         self.run.metric("gain_of_20", curve[min(20, members) - 1] - alone, "%")
         return right[: config.scored]
 
-    def modes(self, right: list[float], _: Phase) -> None:
+    def modes(self, right: list[Halves], _: Phase) -> None:
         """The same with batch norm as in training, and with statistics that were estimated for each anew."""
         config, network, y = self.config, self.network, self.test.y
         tested, at_once = self.test.in_order(config.batch), self.test.in_order(AT_ONCE)
         if len(tested[-1][1]) == 1:
             tested = tested[:-1]  # a batch of one has no statistics
         estimating = self.train.in_order(config.batch, config.estimated_images)
-        found: dict[str, list[float]] = {"batch": [], "estimated": []}
+        found: dict[str, list[Halves]] = {"test": right, "batch": [], "estimated": []}
         for i in range(len(right)):
             which = torch.tensor([i])
             with by_batch(network):
                 p = log_probabilities(network, tested, which)
-            found["batch"].append(_accuracy(p, y[: len(p)]))
+            found["batch"].append(_halves(p, y[: len(p)]))
             with kept_statistics(network):
                 estimate(network, [x for x, _ in estimating], [which] * len(estimating))
                 network.eval()
-                found["estimated"].append(_accuracy(log_probabilities(network, at_once, which), y))
+                found["estimated"].append(_halves(log_probabilities(network, at_once, which), y))
             self.run.progress(i + 1, len(right), "architecture in modes of batch norm")
         ids = range(config.first, config.first + len(right))
-        self.run.table("modes", {"arch": ids, "test": right, **found})
-        for name, values in {"test": right, **found}.items():
-            self.run.metric(f"mean_{name}", float(np.mean(values)), "%")
-            self.run.metric(f"spread_{name}", float(np.std(values)), "%")
+        columns = {name: column for kind in found for name, column in _columns(kind, found[kind]).items()}
+        self.run.table("modes", {"arch": ids, **columns})
+        for kind in found:
+            self.run.metric(f"mean_{kind}", float(np.mean(columns[kind])), "%")
+            self.run.metric(f"spread_{kind}", float(np.std(columns[kind])), "%")
 
-    def unseen(self, right: list[float], _: Phase) -> None:
+    def unseen(self, right: list[Halves], _: Phase) -> None:
         """Accuracies of architectures that were not trained, and whether that can be told from them."""
         config, found = self.config, []
         batches = self.test.in_order(AT_ONCE)
@@ -120,11 +124,24 @@ class Looks:
         ids = range(config.first_unseen, config.first_unseen + config.scored)
         for i, number in enumerate(ids, 1):
             which = self.network.foreign(wiring(number, config.nodes))
-            found.append(_accuracy(log_probabilities(self.network, batches, which), self.test.y))
+            found.append(_halves(log_probabilities(self.network, batches, which), self.test.y))
             self.run.progress(i, len(ids), "unseen architecture")
-        self.run.table("unseen", {"arch": ids, "test": found})
-        self.run.metric("auc", auroc(np.array(found), np.array(right)))
-        self.run.metric("mean_unseen", float(np.mean(found)), "%")
+        columns = _columns("test", found)
+        self.run.table("unseen", {"arch": ids, **columns})
+        told = auroc(np.array(columns["test"]), np.array([of_all for of_all, *_ in right]))
+        self.run.metric("auc", told)
+        self.run.metric("auc_above_chance", told - 0.5)
+        self.run.metric("mean_unseen", float(np.mean(columns["test"])), "%")
+
+
+def _halves(probability: np.ndarray, y: np.ndarray) -> Halves:
+    even, odd = (_accuracy(probability[first::2], y[first::2]) for first in (0, 1))
+    return _accuracy(probability, y), even, odd
+
+
+def _columns(name: str, found: list[Halves]) -> dict[str, list[float]]:
+    kinds = (name, f"{name}_even", f"{name}_odd")
+    return {kind: list(values) for kind, values in zip(kinds, zip(*found, strict=True), strict=True)}
 
 
 def _accuracy(probability: np.ndarray, y: np.ndarray) -> float:

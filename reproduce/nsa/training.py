@@ -54,6 +54,17 @@ class Recipe(Images):
             raise HarnessError(
                 f"the residual wiring is one, not {self.architectures}: write architectures: 1"
             )
+        if self.tests < 2:
+            raise HarnessError(f"tests: {self.tests} make no curve that could jump: look at least twice")
+
+
+def refuse_own_statistics(config: Recipe, passes: int | None) -> None:
+    """A norm takes one architecture's statistics for all images of a pass."""
+    if config.own_statistics and config.architectures > 1 and passes:
+        raise HarnessError(
+            "own_statistics needs one architecture per batch, and passes draw one for each image: leave"
+            " one out"
+        )
 
 
 def build(run: Run, config: Recipe, images: Batches, classes: int, name: str = "weights") -> WiredNet:

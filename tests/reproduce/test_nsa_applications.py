@@ -134,21 +134,79 @@ def test_what_is_asked_is_measured(tmp_path):
     assert len(table(RUNS.done(tmp_path), "curve")) == 3
 
 
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"own_statistics": True, "sampling": "batch", "passes": 2}, "passes draw one for each image"),
+        ({"own_statistics": True, "sampling": "batch", "random_passes": 2}, "passes draw one for each image"),
+        ({"passes": 2, "random_passes": 2}, "leave random_passes out"),
+        ({"individuals": True, "random_passes": 2}, "leave random_passes out"),
+    ],
+)
+def test_passes_that_no_network_could_make_are_one_sentence(tmp_path, changed, told):
+    """Statistics of the first image's architecture would serve all images, without a word."""
+    with pytest.raises(HarnessError, match=told):
+        RUNS.done(tmp_path, **changed)
+
+
+def test_random_passes_come_beside_and_move_nothing(tmp_path):
+    alone, beside = (
+        metrics(RUNS.done(tmp_path / name, **more))
+        for name, more in (("a", {}), ("b", {"random_passes": 40}))
+    )
+    assert alone == {name: value for name, value in beside.items() if not name.startswith("random_passes")}
+    assert beside["random_passes_error"] == pytest.approx(beside["error"], abs=10)
+
+
+def test_scores_of_members_are_theirs_and_not_the_ensembles():
+    """Two members, each sure and of opposite opinions: their mean is not sure at all."""
+    p, y = np.zeros((2, 4, 2)), np.array([0, 1, 0, 1])
+    p[0], p[1] = (0.9, 0.1), (0.1, 0.9)
+    found = applications.scores(p, y)
+    assert found["overconfidence"] == pytest.approx(0)
+    assert found["member_overconfidence"] == pytest.approx(0.4)
+    own = [applications.scores(one[None], y) for one in p]
+    for name in ("scaled_ece", "overconfidence", "ece", "nll"):
+        assert found[f"member_{name}"] == pytest.approx(np.mean([one[name] for one in own])), name
+
+
 def test_unlabelled_images_teach_by_their_consistency_alone(tmp_path):
-    """Without it nothing hangs on which labels they have; with it nothing does, either."""
+    """Nothing hangs on which labels they have, and something on those of labelled images."""
     before = load("digits", "train").y.copy()
     ends = []
-    for folder, other in (("a", False), ("b", True)):
+    for folder, changed in (("a", slice(0, 0)), ("b", slice(16, None)), ("c", slice(0, 16))):
         run, config = SEMI.begun(tmp_path / folder)
         train, test, classes = semi_supervised.image_parts(run, config)
-        if other:
-            train.y[16:] = (train.y[16:] + 1) % 10
+        train.y[changed] = (train.y[changed] + 1) % 10
         net = semi_supervised.build(run, config, train, classes)
         training = semi_supervised.SemiSupervised(run, config, net, train, test)
         for _ in range(2):
             training.one()
         ends.append(net.classifier.weight.detach().clone())
-    assert torch.equal(*ends) and np.array_equal(before, load("digits", "train").y)
+    assert torch.equal(*ends[:2]) and np.array_equal(before, load("digits", "train").y)
+    assert not torch.equal(ends[0], ends[2])
+
+
+@pytest.mark.parametrize(("of_labelled", "first"), [(True, 0), (False, 16)])
+def test_the_consistency_loss_of_given_logits(tmp_path, of_labelled, first):
+    """Cross-entropy of labelled images, and 20 times the mean of squares over images and classes."""
+    run, config = SEMI.begun(tmp_path, ramp=0.5, of_labelled=of_labelled)
+    train, test, classes = semi_supervised.image_parts(run, config)
+    net = semi_supervised.build(run, config, train, classes)
+    training = semi_supervised.SemiSupervised(run, config, net, train, test)
+    training.step = round(training.total / 4)
+    x, y = training.batch(training.step)
+    rng = np.random.default_rng(0)
+    one, two = (torch.from_numpy(rng.normal(size=(len(y), 10))) for _ in range(2))
+    given = iter([one, two])
+    training.network = lambda *_: next(given)
+    logs = one.numpy() - np.log(np.exp(one.numpy()).sum(1, keepdims=True))
+    labelled = -logs[np.arange(16), y[:16].numpy()].mean()
+    distance = np.square(one.numpy() - two.numpy())[first:].mean()
+    rise = np.exp(-5 * (1 - training.step / training.total / 0.5) ** 2)
+    loss, logits = training.loss(x, y)
+    assert loss.item() == pytest.approx(labelled + 20 * rise * distance, rel=1e-9)
+    assert logits is one and 0 < rise < 1
 
 
 @pytest.mark.parametrize("changed", [{"consistency": 0.0}, {"of_labelled": False}, {"two_views": False}])
@@ -173,6 +231,19 @@ def test_the_ramp_is_that_of_temporal_ensembling():
 def test_no_label_at_all_is_one_sentence(tmp_path):
     with pytest.raises(HarnessError, match="labelled: 48 of 48 training images: leave some"):
         SEMI.done(tmp_path, labelled=48)
+
+
+def test_with_one_architecture_nothing_varies_between_architectures(tmp_path):
+    """The factor is exactly 1 in each layer; with several it is so before the first choice."""
+    for count in (1, 4):
+        run, config = RUNS.begun(tmp_path / str(count), conditional_norm=False, learn_aggregation=False)
+        train, _, classes = applications.image_parts(run, config)
+        torch.manual_seed(1)
+        net = WiredNet(Shape(width=1, side=8, channels=train.x.shape[3], nodes=2), wirings(1, count, 2))
+        probe = batch_means.Probe(architectures=count, images=24)
+        found = batch_means.ratio(batch_means.shares(net, train, probe, np.random.default_rng(0)), 32)
+        assert np.array_equal(found[:2], [1, 1])
+        assert np.array_equal(found, np.ones(len(found))) if count == 1 else (found[2:] > 1).any()
 
 
 def test_the_exact_factor_is_that_of_drawn_batches():

@@ -93,7 +93,16 @@ def test_looks_are_at_each_architecture_as_it_is(tmp_path):
         for i in range(50501, 50505)
     ]
     assert np.allclose(table(run, "unseen")["test"], foreign)
+    modes = table(run, "modes")
+    for half, first in (("even", 0), ("odd", 1)):
+        assert np.allclose(
+            modes[f"test_{half}"], [100 * np.mean((q.argmax(1) == y)[first::2]) for q in p[:4]]
+        )
+    for kind in ("test", "batch", "estimated"):
+        halves = modes[f"{kind}_even"] + modes[f"{kind}_odd"]  # of 15 images each
+        assert np.allclose(modes[kind], halves / 2), kind
     found = metrics(run)
+    assert found["auc_above_chance"] == found["auc"] - 0.5
     assert found["auc"] == auroc(np.array(foreign), np.array(right[:4]))
     assert found["gain"] == pytest.approx(together[4] - np.mean(right))
 
@@ -136,6 +145,7 @@ def test_a_checkpoint_of_another_number_of_architectures_does_not_count(tmp_path
             {"train_images": 33},
             "leave a last batch of one, .* choose another batch than 16",
         ),
+        ({"tests": 1}, "tests: 1 make no curve that could jump: look at least twice"),
         ({"train_images": 99999}, "99999 train images are wanted of 1437: lower train_images"),
     ],
 )
