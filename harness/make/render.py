@@ -19,7 +19,8 @@ _TEX |= {"×": r"$\times$", "≈": r"$\approx$", "±": r"$\pm$", "–": "--", "�
 _TEX |= {"λ": r"$\lambda$", "ρ": r"$\rho$", "τ": r"$\tau$", "§": r"\S{}", "·": r"$\cdot$", "²": r"$^2$"}
 _TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "√": r"$\surd$", "→": r"$\to$"}
 _TEX |= {"≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^\dagger$"}
-_TEX |= {"Π": r"$\Pi$", "∗": r"$^*$", "²": r"$^2$", "∆": r"$\Delta$", "Δ": r"$\Delta$", "α": r"$\alpha$"}
+_TEX |= {"Π": r"$\Pi$", "∗": r"$^*$", "½": r"$\frac12$", "σ": r"$\sigma$", "‖": r"$\|$"}
+_TEX |= {"∆": r"$\Delta$", "Δ": r"$\Delta$", "α": r"$\alpha$"}
 
 _HTML = Environment(autoescape=True, trim_blocks=True).from_string("""\
 <table>
