@@ -18,9 +18,10 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
             continue
         for way, colour in COLOURS.items():
             bars = shown[shown["column"] == f"{net}: {way}"].sort_values("x")
-            axes.bar(
-                bars["x"], bars["value"], WIDTH, align="edge", color=colour, alpha=0.5, label=LABELS[way]
-            )
+            if bars.empty:
+                continue
+            ends = [*bars["x"], bars["x"].iloc[-1] + WIDTH]
+            axes.stairs(bars["value"], ends, color=colour, label=LABELS[way])
         axes.set(title=f"SupNet-{net}", ylabel="candidates (%)")
         seen = shown.loc[shown["value"] > 0, "x"]
         low, high = axes.get_xlim() if net == "MI" else (seen.min(), seen.max() + WIDTH)

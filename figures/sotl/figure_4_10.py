@@ -20,7 +20,7 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     lines(third, points, {name: f"NB201 {name}" for name in NB201})
     third.set(title="c) NAS-Bench-201, CIFAR-10", ylabel="test accuracy (%)")
     lines(fourth, points, {name: f"NB201 {name} skips" for name in NB201})
-    fourth.set(title="c) its skip connections, of six edges", ylim=(-0.2, 6.2))
+    fourth.set(title="d) its skip connections, of six edges", ylim=(-0.2, 6.2))
     legend: dict[str, object] = {}
     for axes in (first, second, third):
         legend |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))

@@ -19,6 +19,9 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
                 mine = points[points["column"] == f"{space} {search}-20 {what}"]
                 if len(mine):
                     band(axes, mine, COLOURS[search], f"{search}-20", marker="")
+                shallow = points[points["column"] == f"{space} {search} {what}"]
+                if len(shallow):
+                    band(axes, shallow, COLOURS[search], f"{search}, 8 layers", marker="", linestyle=":")
             if axes.lines:
                 axes.legend()
             else:

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.drawing.style import COLOURS, WIDE, band
+from harness.drawing.style import COLOURS, WIDE, band, not_run
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:
@@ -13,7 +13,11 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     for axes, cell, letter in zip(panels, ("normal", "reduction"), "ab", strict=True):
         for search in ("DARTS", "SoTL-DARTS"):
             mine = points[points["column"] == f"{search} {cell}"]
-            band(axes, mine, COLOURS[search], search, marker="")
+            if len(mine):
+                band(axes, mine, COLOURS[search], search, marker="")
         axes.set(title=f"{letter}) {cell} cell", xlabel="epoch", ylim=(1.8, 5.2))
-        axes.legend()
+        if axes.lines:
+            axes.legend()
+        else:
+            not_run(axes)
     panels[0].set_ylabel("depth")

@@ -31,6 +31,20 @@ def sample(p: Tensor, count: int, rng: np.random.Generator) -> Tensor:
     return torch.from_numpy(np.array(rows, dtype=np.uint8).reshape(count, len(probability)))
 
 
+def uniform(network: SuperNet, count: int, rng: np.random.Generator) -> Tensor:
+    """Hard masks of the mean probability in every layer."""
+    p = network.p_of_channels.detach()
+    return sample(p.mean().expand_as(p), count, rng)
+
+
+def shuffled(network: SuperNet, count: int, rng: np.random.Generator) -> Tensor:
+    """Hard masks of the learnt probabilities, dealt anew for each mask: a layer has another one's."""
+    p, places = network.p.detach().cpu(), network.of_channel.cpu()
+    return torch.cat(
+        [sample(p[torch.from_numpy(rng.permutation(len(p)))][places], 1, rng) for _ in range(count)]
+    )
+
+
 def ranks(logits: Tensor, y: Tensor) -> Tensor:
     """Of each image, how many classes are more probable than the right one: 0 is top-1, below 5 is top-5."""
     return (logits > logits.gather(1, y[:, None])).sum(1)

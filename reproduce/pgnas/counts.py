@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from reproduce.pgnas.masked import Masked, SuperNet
+from reproduce.pgnas.masked import SuperNet
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,3 @@ def operations_by_threshold(network: SuperNet, threshold: float = 0.5) -> tuple[
     above = sum(float(part.mean() > threshold) for part in p) / len(p)
     alone = 1 - torch.stack([1 - part.prod() for part in p]).prod().item()
     return above, alone
-
-
-def layer_of(network: SuperNet, name: str) -> Masked:
-    return network.layers[name]

@@ -22,7 +22,7 @@ class Shape:
     layers: int = 15
     classes: int = 10
     drop_path_keep: float = 0.6  # stays on in the authors' trainings of the super-network (D12)
-    auxiliary: bool = True  # a second classifier, which is used in training and not counted
+    auxiliary: bool = True  # a second classifier, which only training uses; it is counted (D18)
     side: int = 32
 
 

@@ -45,7 +45,7 @@ def run(run: Run, config: Config) -> None:
         choose1, choose5 = checkpoint.phase("choose", lambda _: found(choose.in_order(AT_ONCE)))
         test1, test5 = checkpoint.phase("test", lambda _: found(tests))
         scores = outcome.Scores(*(part.numpy() for part in (choose1, test1, choose5, test5)))
-        outcome.leave_candidates(run, network, masks, scores, config.counts, config.side)
+        outcome.leave_candidates(run, config, network, masks, scores)
     checkpoint.remove()
 
 

@@ -1,8 +1,9 @@
 """What a trained super-network and its candidates come to: the numbers behind every table."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -17,6 +18,14 @@ from reproduce.pgnas.masked import MaskedConv, ShiftNorm, SuperNet
 from reproduce.pgnas.training import Training, drawn
 
 BINS = range(0, 100, 2)  # of candidates' errors, in percent
+
+
+class Asked(Protocol):
+    """What is asked of the candidates."""
+
+    side: int
+    chosen_of: int
+    counts: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -101,11 +110,9 @@ def leave_whole(run: Run, config: Training, network: SuperNet, test: Sequence[Ba
         )
 
 
-def leave_candidates(
-    run: Run, network: SuperNet, masks: Tensor, scores: Scores, counts: Sequence[int], side: int
-) -> int:
+def leave_candidates(run: Run, config: Asked, network: SuperNet, masks: Tensor, scores: Scores) -> int:
     """Tables of all candidates and of what choosing among so many of them gives; the chosen one."""
-    counter = Counter.of(network, side)
+    counter = Counter.of(network, config.side)
     cost, (channels, empty) = counter.exact(masks), dropped_shares(network, masks)
     expected, whole = counter.expected(), counter.whole()
     run.table(
@@ -123,8 +130,9 @@ def leave_candidates(
     run.metric("agreement", spearman(scores.choose, scores.test))
     shares = np.histogram(scores.test, bins=[*BINS, 100])[0] / len(scores.test)
     run.table("histogram", {"error": list(BINS), "share": 100 * shares})
-    run.table("choices", choices(scores, [c for c in counts if c <= len(masks)]))
-    best = int(scores.choose.argmin())
+    sizes = (cost.parameters / 1e6).numpy()
+    run.table("choices", choices(scores, sizes, [c for c in config.counts if c <= len(masks)]))
+    best = int(scores.choose[: config.chosen_of].argmin())
     run.metric("chosen_error", scores.test[best], "%")
     run.metric("chosen_top5", scores.test5[best], "%")
     run.metric("best_on_test_error", scores.test.min(), "%")
@@ -140,26 +148,27 @@ def leave_candidates(
     return best
 
 
-def choices(scores: Scores, counts: Sequence[int]) -> dict[str, list[float]]:
+def choices(scores: Scores, sizes: np.ndarray, counts: Sequence[int]) -> dict[str, list[float]]:
     """Of each number C of candidates: means over as many separate groups of C as there are.
 
     `by_choose`: test error of the candidate that other images choose; `by_test`: the least test error, which
     is what the authors print; `by_spread`: that error as mean and deviation of all candidates let expect it.
+    `parameters` are those, in millions, of the candidate that other images choose.
     """
-    rows: dict[str, list[float]] = {
-        key: []
-        for key in ("count", "groups", "by_choose", "by_test", "by_spread", "choose_error", "optimism")
-    }
+    names = "count", "groups", "by_choose", "by_test", "by_spread", "choose_error", "optimism", "parameters"
+    rows: dict[str, list[float]] = {key: [] for key in names}
     mean, deviation = scores.test.mean(), scores.test.std(ddof=1)
     for count in counts:
         groups = len(scores.test) // count
-        choose, test = (
-            part[: groups * count].reshape(groups, count) for part in (scores.choose, scores.test)
+        choose, test, size = (
+            part[: groups * count].reshape(groups, count) for part in (scores.choose, scores.test, sizes)
         )
-        own = test[np.arange(groups), choose.argmin(axis=1)].mean()
+        best = np.arange(groups), choose.argmin(axis=1)
+        own = test[best].mean()
         least = test.min(axis=1).mean()
         spread = mean - expected_maximum(count) * deviation
-        values = (count, groups, own, least, spread, choose.min(axis=1).mean(), own - least)
+        chosen = choose.min(axis=1).mean()
+        values = (count, groups, own, least, spread, chosen, own - least, size[best].mean())
         for column, value in zip(rows.values(), values, strict=True):
             column.append(float(value))
     return rows
@@ -175,32 +184,59 @@ def expected_maximum(count: int) -> float:
     return float(((1 - below)[x >= 0].sum() - below[x < 0].sum()) * step - step / 2)
 
 
+def leave_control(
+    run: Run, config: Training, network: SuperNet, name: str, masks: Tensor, wrong: np.ndarray
+) -> None:
+    """Test errors of masks that guidance did not place, and how many parameters they leave (D20)."""
+    run.metric(f"{name}_mean", wrong.mean(), "%")
+    run.metric(f"{name}_sd", wrong.std(ddof=1), "%")
+    cost = Counter.of(network, config.side).exact(masks)
+    run.metric(f"{name}_parameters", cost.parameters.mean().item() / 1e6, "M")
+
+
 @torch.no_grad()
 def leave_own_statistics(
     run: Run,
+    config: Training,
     network: SuperNet,
     masks: Tensor,
     train: Sequence[Batch],
     test: Sequence[Batch],
     scale: Tensor | None,
 ) -> None:
-    """Mean test error of some candidates with the training's batch norm statistics, and their own (D23)."""
+    """Mean test error of some candidates with three kinds of batch norm statistics (D23).
+
+    The training's; those of the same images in the same mode under masks drawn for each image, as in the
+    training; those under the candidate's own mask. The gain is from the second to the third: between the
+    first and the second lies what is not the mask, such as how branches are weighed and how old the
+    statistics are.
+    """
+    shared = copy.deepcopy(network)
+    torch.manual_seed(int(run.stream("masks of shared statistics").integers(2**63)))
+    renew_statistics(shared, train, lambda images: shared.wear(drawn(shared, config, images)))
     found = []
     for mask in masks:
-        candidate = copy.deepcopy(network).eval()
-        candidate.wear(worn(network, mask, scale)[None])
-        before = errors(candidate, test).top1
-        renew_statistics(candidate, train)
-        found.append((before, errors(candidate, test).top1))
-    before, after = np.array(found).mean(axis=0)
-    run.metric("inherited_statistics", before, "%")
+        own = copy.deepcopy(network).eval()
+        own.wear(worn(network, mask, scale)[None])
+        shared.wear(worn(network, mask, scale)[None])
+        inherited = errors(own, test).top1
+        renew_statistics(own, train)
+        found.append((inherited, errors(shared, test).top1, errors(own, test).top1))
+    inherited, common, after = np.array(found).mean(axis=0)
+    run.metric("inherited_statistics", inherited, "%")
+    run.metric("shared_statistics", common, "%")
     run.metric("own_statistics", after, "%")
-    run.metric("own_statistics_gain", before - after, "%")
+    run.metric("own_statistics_gain", common - after, "%")
 
 
 @torch.no_grad()
-def renew_statistics(network: nn.Module, batches: Sequence[Batch]) -> None:
-    """Each norm's mean and variance become those of these images, all batches alike; nothing else trains."""
+def renew_statistics(
+    network: nn.Module, batches: Sequence[Batch], before: Callable[[int], None] | None = None
+) -> None:
+    """Each norm's mean and variance become those of these images, all batches alike; nothing else trains.
+
+    `before` is called with the number of images before each batch: it may change the masks.
+    """
     norms = [part for part in network.modules() if isinstance(part, ShiftNorm | nn.BatchNorm2d)]
     momenta = [part.momentum for part in norms]
     network.eval()
@@ -208,6 +244,8 @@ def renew_statistics(network: nn.Module, batches: Sequence[Batch]) -> None:
         for norm in norms:
             norm.train()
             norm.momentum = 1 / number
+        if before is not None:
+            before(len(x))
         network(x)
     for norm, momentum in zip(norms, momenta, strict=True):
         norm.momentum = momentum

@@ -16,7 +16,7 @@ from harness.training.batches import Batches
 from harness.training.images import batches, leave_source
 from harness.training.seeded import seeded
 from reproduce.pgnas import outcome
-from reproduce.pgnas.candidates import errors, sample, score, worn
+from reproduce.pgnas.candidates import errors, sample, score, shuffled, uniform, worn
 from reproduce.pgnas.masked import SuperNet
 from reproduce.pgnas.networks import build
 from reproduce.pgnas.training import Training, TrainingLoop, Tuning, TuningLoop
@@ -35,7 +35,9 @@ class Config(Training):
     choose_images: int = 5000  # by which a candidate is chosen; they do not train (D15)
     test_images: int | None = None
     candidates: int = 1500
-    counts: tuple[int, ...] = (50, 500, 1500, 5000)  # of candidates, of which one is chosen
+    chosen_of: int = 1500  # the first so many, of which one is chosen; all where there are fewer
+    counts: tuple[int, ...] = (50, 500, 1500, 5000)  # numbers of candidates that are compared
+    controls: int = 0  # masks of each kind that drop as often as the learnt p, but elsewhere (D20)
     own_statistics: int = 20  # candidates that are scored with batch norm statistics of their own, too (D23)
     statistics_batches: int = 20
     tuning: Tuning | None = None
@@ -53,12 +55,26 @@ def run(run: Run, config: Config) -> None:
         scale = outcome.scale_of(config, network)
         masks = sample(network.p_of_channels, config.candidates, run.stream("candidates"))
         scores = scored(run, checkpoint, network, masks, (choose.in_order(AT_ONCE), tests), scale)
-        best = outcome.leave_candidates(run, network, masks, scores, config.counts, config.side)
+        best = outcome.leave_candidates(run, config, network, masks, scores)
+        if config.controls:
+            control(run, config, checkpoint, network, tests)
         some = train.in_order(config.batch_size, config.batch_size * config.statistics_batches)
-        outcome.leave_own_statistics(run, network, masks[: config.own_statistics], some, tests, scale)
+        own = masks[: config.own_statistics]
+        outcome.leave_own_statistics(run, config, network, own, some, tests, scale)
         if config.tuning is not None:
             tune(run, config, checkpoint, network, worn(network, masks[best], scale), train, tests)
     checkpoint.remove()
+
+
+def control(
+    run: Run, config: Config, checkpoint: Checkpoint, network: SuperNet, tests: Sequence[Batch]
+) -> None:
+    """The same weights under masks that drop as often, but not where the learnt probabilities say."""
+    own = outcome.scale_of(config, network)
+    for name, draw in (("uniform", uniform), ("shuffled", shuffled)):
+        masks = draw(network, config.controls, run.stream(f"{name} masks of controls"))
+        (found,) = in_chunks(run, checkpoint, name, network, masks, (tests,), own)
+        outcome.leave_control(run, config, network, name, masks, found[0])
 
 
 def scored(
@@ -69,7 +85,21 @@ def scored(
     parts: tuple[Sequence[Batch], Sequence[Batch]],
     scale: Tensor | None,
 ) -> outcome.Scores:
-    """Of every candidate; a killed run goes on with the next chunk."""
+    """Of every candidate."""
+    (choose, choose5), (test, test5) = in_chunks(run, checkpoint, "candidates", network, masks, parts, scale)
+    return outcome.Scores(choose, test, choose5, test5)
+
+
+def in_chunks(
+    run: Run,
+    checkpoint: Checkpoint,
+    name: str,
+    network: SuperNet,
+    masks: Tensor,
+    parts: Sequence[Sequence[Batch]],
+    scale: Tensor | None,
+) -> np.ndarray:
+    """Percent wrong [parts, top-1 and top-5, masks]; a killed run goes on with the next chunk."""
 
     def chunk(first: int) -> Tensor:
         found = []
@@ -80,10 +110,9 @@ def scored(
 
     rows = []
     for first in range(0, len(masks), CHUNK):
-        rows.append(checkpoint.phase(f"candidates from {first}", lambda _, first=first: chunk(first)))
+        rows.append(checkpoint.phase(f"{name} from {first}", lambda _, first=first: chunk(first)))
         run.progress(min(first + CHUNK, len(masks)), len(masks), "candidate")
-    choose, choose5, test, test5 = torch.cat(rows, 1).double().numpy()
-    return outcome.Scores(choose, test, choose5, test5)
+    return torch.cat(rows, 1).double().numpy().reshape(len(parts), 2, len(masks))
 
 
 def tune(

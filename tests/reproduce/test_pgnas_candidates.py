@@ -89,6 +89,20 @@ def test_candidates_are_drawn_by_their_probabilities_and_the_first_stay_the_same
     assert (1 - many.double().mean(0)).tolist() == pytest.approx(p.tolist(), abs=0.03)
 
 
+def test_control_masks_drop_as_often_and_elsewhere():
+    network = trained()
+    with torch.no_grad():
+        network.drop_logits.copy_(torch.linspace(-4, 2, len(network.drop_logits)))
+    p = network.p_of_channels.detach()
+    parts = 1 - candidates.uniform(network, 400, np.random.default_rng(0)).double().mean(0)
+    assert parts.mean().item() == pytest.approx(p.mean().item(), abs=0.01)
+    assert parts.std() < 0.05 < p.std()
+    dealt = candidates.shuffled(network, 400, np.random.default_rng(0)).double()
+    assert (1 - dealt.mean(0)).std() < 0.05  # every layer has had every p
+    of_head = 1 - dealt[:, -network.widths[-1] :].mean(1)  # within one mask a layer has one p
+    assert of_head.std() > 0.2
+
+
 def test_more_candidates_than_memory_holds_are_refused():
     with pytest.raises(HarnessError, match="lower candidates"):
         sample(torch.full((70_000,), 0.1), 40_000, np.random.default_rng(0))
@@ -113,11 +127,12 @@ def test_expected_maximum_of_normal_numbers(count: int, known: float):
 
 def test_choices_are_means_over_separate_groups():
     choose, test = np.array([3.0, 1, 2, 0, 9]), np.array([5.0, 7, 4, 8, 0])
-    found = outcome.choices(outcome.Scores(choose, test, choose, test), [2, 4])
+    found = outcome.choices(outcome.Scores(choose, test, choose, test), 10 * choose, [2, 4])
     assert found["groups"] == [2, 1]
     assert found["by_choose"] == [7.5, 8.0]  # the second of each pair; the fourth of all
     assert found["by_test"] == [4.5, 4.0]
     assert found["optimism"] == [3.0, 4.0]
+    assert found["parameters"] == [5.0, 0.0]
     assert found["by_spread"][0] == pytest.approx(test.mean() - 0.56419 * test.std(ddof=1), abs=1e-3)
 
 

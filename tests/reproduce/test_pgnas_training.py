@@ -7,6 +7,7 @@ import torch
 from small_runs import SmallRuns, metrics, table
 
 from harness.base.errors import HarnessError
+from harness.spec.experiments import paper
 from harness.training.optimisers import SGD
 from reproduce.pgnas import supernets
 from reproduce.pgnas.training import TrainingLoop, drawn, rates
@@ -48,7 +49,7 @@ def loop(folder: Path, **changed: object) -> TrainingLoop:
 def test_guidance_moves_probabilities_and_the_others_do_not(tmp_path: Path):
     for name, changed, moves in (
         ("guided", {}, True),
-        ("matched", {"learn": False}, False),
+        ("one rate", {"learn": False}, False),
         ("random", {"learn": False, "masks": "hard", "rescale": True}, False),
         ("full", {"masks": "none"}, False),
     ):
@@ -130,12 +131,57 @@ def test_a_run_leaves_what_its_tables_are_made_of(tmp_path: Path):
     assert found["parameters"] <= found["parameters_whole"]
     assert chosen["count"].tolist() == [2, 6] and chosen["groups"].tolist() == [3, 1]
     assert chosen["by_test"][1] == found["best_on_test_error"]
+    assert chosen["parameters"][1] == pytest.approx(found["parameters"])
     assert table(run, "histogram")["share"].sum() == pytest.approx(100)
     layers = table(run, "layers")
     assert set(layers["kind"]) == {"stem", "branch", "skip", "head"}
     assert layers.loc[layers["widens"] == "yes", "layer"].str.contains("conv1|stem").all()
     assert found["p_low"] + found["p_between"] + found["p_high"] == pytest.approx(100)
     assert not (tmp_path / "checkpoint").exists()
+
+
+def test_a_candidate_is_chosen_among_the_first_so_many(tmp_path: Path):
+    """Rows of one table had numbers of candidates between 300 and 1,500."""
+    run = SMALL.done(tmp_path, chosen_of=2)
+    found, listed = metrics(run), table(run, "candidates")
+    assert len(listed) == 6
+    assert found["chosen_error"] == listed["test_error"][listed["choose_error"][:2].argmin()]
+
+
+def test_controls_are_scored_beside_the_candidates(tmp_path: Path):
+    names = {f"{way}_{what}" for way in ("uniform", "shuffled") for what in ("mean", "sd", "parameters")}
+    assert not names & metrics(SMALL.done(tmp_path / "without")).keys()
+    found = metrics(SMALL.done(tmp_path / "with", controls=4))
+    assert names <= found.keys()
+    assert 0 < found["uniform_parameters"] < found["parameters_whole"]
+
+
+def test_own_statistics_gain_nothing_where_no_mask_acts(tmp_path: Path):
+    """They did: the training's statistics are of shaken branches, and older."""
+    found = metrics(SMALL.done(tmp_path, drop_start=1e-9, l2=0.0, own_statistics=2))
+    assert found["own_statistics_gain"] == 0.0
+    assert found["own_statistics"] == found["shared_statistics"]
+
+
+def test_baselines_of_every_network_are_decayed_and_guided_ones_are_not():
+    """A setting's optimiser had replaced that of ENAS's cells' baselines, and with it their decay."""
+    for scale in ("paper", "cpu", "smoke"):
+        for run in paper("pgnas").runs(scale):
+            if run.experiment == "sizes":
+                continue
+            config = run.config
+            plain = config.get("masks") == "none" or config.get("learn") is False
+            assert (config["weights"]["weight_decay"] > 0) == plain, run.id
+            assert plain or config["l2"] > 0, run.id
+            if config["network"] == "enas":
+                assert config["weights"]["lr_max"] == 0.05, run.id
+
+
+def test_rows_of_a_table_choose_among_as_many_candidates():
+    for scale, wanted in (("paper", 1500), ("cpu", 300)):
+        for run in paper("pgnas").runs(scale):
+            if run.experiment in ("supernets", "enas_cells", "priors", "temperatures", "switches"):
+                assert run.config["chosen_of"] == wanted <= run.config["candidates"], run.id
 
 
 def test_a_network_without_masks_has_no_candidates(tmp_path: Path):
