@@ -227,3 +227,16 @@ def test_own_statistics_are_those_of_an_architecture():
 def test_what_cannot_be_built_is_one_sentence(make, told):
     with pytest.raises(HarnessError, match=told):
         make()
+
+
+def test_sum_and_mean_are_one_function_but_for_what_the_classifier_is_given():
+    """With one architecture per batch, batch norm takes out by what a node's inputs are divided (D1)."""
+    wired = wirings(1, 1, 4)
+    logits = []
+    for mean in (True, False):
+        torch.manual_seed(1)
+        net = WiredNet(Shape(width=1, side=8, nodes=4, auxiliary=False, mean=mean), wired).double().train()
+        logits.append(net(torch.randn(8, 3, 8, 8, dtype=torch.float64), torch.tensor([0])))
+    inputs = int(wired[0, -1, -1].sum())
+    assert inputs > 1 and torch.allclose(logits[1], inputs * logits[0], rtol=1e-3, atol=1e-3)
+    assert not torch.allclose(logits[1], logits[0], rtol=0.1)
