@@ -27,10 +27,10 @@ def names(told):
     """`sotl` Table 4.6, Figures 4.4, 4.5; `icw` the table of deviations → sotl/table_4_6, …"""
     for part in told.split("; "):
         paper = re.match(r"`([a-z]+)` ", part)[1]
-        for word in re.findall(r"Table|Figure|\d[\d.]*|table of deviations", part):
+        for word in re.findall(r"Table|Figure|\d[\d.]*|table of [a-z ]+", part):
             if word in ("Table", "Figure"):
                 kind = word.lower()
-            elif word == "table of deviations":
-                yield f"{paper}/table_deviations"
+            elif word.startswith("table of "):
+                yield f"{paper}/table_{'_'.join(word.split()[2:])}"
             else:
                 yield f"{paper}/{kind}_{word.rstrip('.').replace('.', '_')}"

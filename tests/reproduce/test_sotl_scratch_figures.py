@@ -30,7 +30,7 @@ def artefact(name: str) -> Artefact:
 def cells(rows: list[str], columns: list[str], values: np.ndarray | None = None) -> pd.DataFrame:
     value = np.linspace(0.1, 0.9, len(rows) * len(columns)) if values is None else values
     frame = pd.DataFrame([(row, column) for row in rows for column in columns], columns=["row", "column"])
-    return frame.assign(value=value, lo=value - 0.1, hi=value + 0.1, text="", spread=0.05)
+    return frame.assign(value=value, lo=value - 0.1, hi=value + 0.1, text="", spread=0.05, reported="")
 
 
 def test_a_line_per_estimator_in_its_colour_and_its_interval_behind():
@@ -50,12 +50,15 @@ def test_a_line_per_estimator_in_its_colour_and_its_interval_behind():
     assert (box.y0, box.y1) == pytest.approx((min(shown) - 0.1, max(shown) + 0.1))
 
 
-def test_a_single_point_is_seen_and_an_empty_panel_says_so():
+def test_a_single_epoch_stands_side_by_side_and_an_empty_panel_says_so():
+    """Once Figure 4.4 showed one point per estimator at the edge of an empty panel."""
     axes, empty = Figure().subplots(1, 2)
-    assert estimators(axes, cells(["a 200"], ["SoTL", "Params"]), ("SoTL", "Params"), "a")
-    assert [line.get_marker() for line in axes.lines] == ["o", "None"]
-    assert list(axes.lines[1].get_xdata()) == [0, 1]  # Params are the same at every epoch
-    assert axes.texts[0].get_text() == "only epoch 200 at this scale" and axes.get_xlim() == (0, 210)
+    both = cells(["a 100", "a 200"], ["SoTL", "Params"])
+    both.loc[both["row"] == "a 100", "value"] = np.nan
+    assert estimators(axes, both, ("SoTL", "Params"), "a")
+    assert [list(line.get_xdata()) for line in axes.lines] == [[0], [1]]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["SoTL", "Params"]
+    assert axes.get_xlabel() == "at this scale epoch 200 alone"
     assert not estimators(empty, cells(["a 200"], ["SoTL"]).assign(value=np.nan), ("SoTL",), "a")
     assert empty.texts[0].get_text() == "not run at this scale" and not empty.lines
 
