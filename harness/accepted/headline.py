@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from harness.accepted.outcomes import Outcome, grouped, kind_of
 from harness.numbers.claim_record import Claim
+from harness.spec.artefacts import Artefact
 
 PUBLISHED, SMALLER = "measured at the published set-up", "measured smaller"
 SENTENCES, COUNTED, SETTINGS = "claims by sentence", "counted or looked up", "settings read back"
@@ -20,8 +21,9 @@ _MANY = {
 _ONE = {"contradicts": "is contradicted"}
 
 
-def class_of(kind: str, smaller: bool) -> str:
-    """Of a printed number, by the kind of what stands beside it."""
+def class_of(kind: str, artefact: Artefact, scale: str) -> str:
+    """Of a printed number, by the kind of what stands beside it. Smoke is never the published set-up."""
+    smaller = scale == "smoke" or bool(artefact.differs(scale))
     return _OF_KIND.get(kind) or (SMALLER if smaller else PUBLISHED)
 
 
@@ -29,9 +31,8 @@ def counts(found: Iterable[Outcome]) -> dict[str, Counter[str]]:
     """Verdicts by class. Sentences of which only settings were judged are not among them."""
     told: dict[str, Counter[str]] = {name: Counter() for name in (*CLASSES, OURS)}
     for o in found:
-        smaller = bool(o.artefact.differs(o.scale))
         for cell in o.printed:
-            told[class_of(kind_of(cell), smaller)][cell["verdict"]] += 1
+            told[class_of(kind_of(cell), o.artefact, o.scale)][cell["verdict"]] += 1
         for claims in sentences(o.claims):
             if len(claims) == 1:
                 told[OURS if claims[0].ours else SENTENCES][claims[0].verdict] += 1

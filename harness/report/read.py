@@ -156,11 +156,10 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
         asked = dict.fromkeys([*(spec.id for spec in artefact.runs(layout.scale, root)), *named])
         kept = layout.elsewhere is not None or base != layout.results
         records = _records(asked, layout, runs, section.problems, kept)
-        smaller = bool(artefact.differs(layout.scale))
         for place, line in enumerate(lines, first):
             shown, kind = (
                 render.ours(line, render.format_of(artefact, line)),
-                class_of(kind_of(line), smaller),
+                class_of(kind_of(line), artefact, layout.scale),
             )
             section.numbers.append(number(line, shown, artefact.data.get("unit", ""), place, kind))
         _add_runs(section, first)

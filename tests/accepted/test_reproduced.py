@@ -278,6 +278,13 @@ def test_claims_of_ours_are_counted_apart(layout):
     assert "It is so" not in section(layout.root, "What holds")
 
 
+def test_what_was_measured_at_scale_smoke_is_not_at_the_published_set_up(layout):
+    """Once the page counted eighty numbers of the smallest runs as measured at the published set-up."""
+    (fared,) = reproduced.read(layout.root)
+    counts = headline.counts(fared.found)
+    assert not counts[headline.PUBLISHED] and counts[headline.SMALLER].total() == 4
+
+
 def test_counts_in_words():
     counts = outcomes.Counter({"match": 1, "agrees": 2, "differs": 1, "contradicts": 2, "not run": 3})
     assert outcomes.in_words(counts) == "3 hold, 1 differs, 2 contradict, 3 not judged"
