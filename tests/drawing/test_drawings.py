@@ -28,6 +28,7 @@ def points(figure: Figure) -> int:
         n += sum(np.isfinite(np.asarray(line.get_ydata(), float)).sum() for line in axes.lines)
         n += sum(np.isfinite(np.asarray(dots.get_offsets(), float)).sum() for dots in axes.collections)
         n += sum(np.isfinite(bar.get_height()) for bar in axes.patches if hasattr(bar, "get_height"))
+        n += sum(len(bar.get_data().values) for bar in axes.patches if hasattr(bar, "get_data"))  # outlines
         n += len(axes.images)
     return int(n)
 
