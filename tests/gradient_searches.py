@@ -58,13 +58,15 @@ def known(space: str, archs: list[str], *asked: Any, source: str) -> SimpleNames
 SEARCHES = SmallRuns(gradient_search, TINY)
 
 
-def begun(folder: Path, **changed: Any) -> SearchLoop:
+def begun(
+    folder: Path, searches: SmallRuns = SEARCHES, kind: type[SearchLoop] = SearchLoop, **changed: Any
+) -> SearchLoop:
     """In double precision, so that ways of computing can be told from rounding."""
-    run, config = SEARCHES.begun(folder, **changed)
+    run, config = searches.begun(folder, **changed)
     train, held, classes = one_shot.image_parts(run, config)
     mixed = MixedNetwork(run, config, classes)
     mixed.network.double()
-    loop = SearchLoop(run, config, mixed, train, held)
+    loop = kind(run, config, mixed, train, held)
     for name in ("batch", "_held"):
         taken = getattr(loop, name)
         setattr(loop, name, lambda step, taken=taken: _double(taken(step)))

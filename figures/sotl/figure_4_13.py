@@ -3,21 +3,14 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from harness.drawing.style import COLOURS, WIDE, band, not_run
+from harness.drawing.searches import along, by_epoch
+from harness.drawing.style import WIDE
 
 
 def draw(cells: pd.DataFrame, figure: Figure) -> None:
     figure.set_size_inches(WIDE, 2.4)
-    points = cells.dropna(subset=["value"]).assign(x=lambda c: c["row"].astype(int))
     panels = figure.subplots(1, 2, sharey=True)
     for axes, cell, letter in zip(panels, ("normal", "reduction"), "ab", strict=True):
-        for search in ("DARTS", "SoTL-DARTS"):
-            mine = points[points["column"] == f"{search} {cell}"]
-            if len(mine):
-                band(axes, mine, COLOURS[search], search, marker="")
-        axes.set(title=f"{letter}) {cell} cell", xlabel="epoch", ylim=(1.8, 5.2))
-        if axes.lines:
-            axes.legend()
-        else:
-            not_run(axes)
+        along(axes, by_epoch(cells), {search: f"{search} {cell}" for search in ("DARTS", "SoTL-DARTS")})
+        axes.set(title=f"{letter}) {cell} cell", ylim=(1.8, 5.2))
     panels[0].set_ylabel("depth")

@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import gradient_searches
 import numpy as np
 import pytest
 import torch
-from gradient_searches import TINY, made_up_searches  # noqa: F401
+from gradient_searches import SOTL, TINY, made_up_searches  # noqa: F401
 from plain_mixed import plain_nb201, with_torch_s_modules
 from small_runs import SmallRuns, table
 from torch import Tensor, nn
@@ -15,23 +16,16 @@ from torch.nn import functional
 
 from harness.base.errors import HarnessError
 from harness.training.unrolled import unrolled
-from reproduce.sotl import one_shot, search_variants
-from reproduce.sotl.mixed_networks import MixedNetwork, read
+from reproduce.sotl import search_variants
+from reproduce.sotl.mixed_networks import read
 from reproduce.sotl.search_variants import VariantLoop
 
 pytestmark = pytest.mark.usefixtures("one_thread", "made_up_searches")
-SOTL = {"gradient": "training", "unroll": 3, "rollout": True}
 SEARCHES = SmallRuns(search_variants, TINY)
 
 
 def begun(folder: Path, **changed: Any) -> VariantLoop:
-    run, config = SEARCHES.begun(folder, **changed)
-    train, held, classes = one_shot.image_parts(run, config)
-    mixed = MixedNetwork(run, config, classes)
-    mixed.network.double()
-    loop = VariantLoop(run, config, mixed, train, held)
-    loop._curvature = dict
-    return loop
+    return gradient_searches.begun(folder, SEARCHES, VariantLoop, **changed)
 
 
 class Plain(nn.Module):
