@@ -171,7 +171,8 @@ def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates, side:
     sign = -1 if relation in FALLING else 1
     constant = test.get("right")
     correlations = [_alone(one.get("left"), cells) for one in several]
-    if relation in ("<", ">") and not margin and _inside(constant) and all(correlations):
+    plain = relation in ("<", ">") and not margin and "quarter_of" not in test
+    if plain and _inside(constant) and all(correlations):
         pairs = zip(several, correlations, strict=True)
         alone = [[(key_of(one["left"]), 1.0, fisher(e))] for one, e in pairs]
         ask = replace(made.ask, asked=sign * math.atanh(constant))

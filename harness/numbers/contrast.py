@@ -153,7 +153,7 @@ def _of_runs(terms: Sequence[Term], resolution: float) -> _Runs:
     else:
         shares, rest, df = _with_seed_effects(terms, names, values)
     variance = float(((rest @ values) ** 2).sum())
-    if variance <= (1e-12 * (resolution or 1)) ** 2:  # equal ones: rounded, or of a few outcomes
+    if variance <= (1e-12 * np.abs(values).max()) ** 2:  # equal ones: rounded, or of a few outcomes
         variance = float(shares @ shares) * (resolution / 2) ** 2
     inside = 0.0
     if all(

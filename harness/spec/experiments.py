@@ -97,7 +97,8 @@ class Experiment:
                     **(block.get("methods", {}).get(method) or {}),
                     **(block.get("settings", {}).get(setting) or {}),
                 }
-                for seed in [*self.seeds(scale, method), *self.more_seeds(scale, method, setting)]:
+                more = self.more_seeds(scale, method, setting)
+                for seed in dict.fromkeys([*self.seeds(scale, method), *more]):
                     named = self.paper, self.name, method, setting, seed, scale
                     yield RunSpec(*named, config, resources, module, needs, undefined)
 

@@ -121,6 +121,16 @@ def test_equal_runs_are_as_sure_as_a_permutation_test(runs, left, word):
     assert claims.judge_one(claim, numbers, "smoke").verdict == word
 
 
+def test_equal_runs_of_any_rounded_number_leave_open_what_three_cannot_decide():
+    """Once what was left of rounding 90.03 counted as its scatter, and three runs a hundredth apart agreed."""
+    test = {"left": ["low", "weak"], "relation": ">", "right": ["low", "strong"]}
+    claim = {"id": "it", "text": "So.", "where": "here", "tests": [test]}
+    for hundredths in range(9000, 9100):
+        higher, lower = ((hundredths + more) / 100 for more in (1, 0))
+        numbers = {("low", "weak"): of_runs([higher] * 3), ("low", "strong"): of_runs([lower] * 3)}
+        assert claims.judge_one(claim, numbers, "smoke").verdict == "unclear", hundredths
+
+
 def test_each_setting_tells_the_margin_that_it_is_judged_by():
     """Once all told the mean of the margins: "inside ±1.5" of a difference of 0.7 with a margin of 0.5."""
     test = {"each": {"c": ["weak", "strong"]}, "left": ["low", "{c}"], "relation": "=", "right": 0}
