@@ -84,3 +84,11 @@ def test_a_claim_on_added_runs_is_judged_at_its_second_look():
     cells = {("a", "c"): of_runs([1.0, 2.0, 3.0, 0.5, 1.5, 2.5]), ("b", "c"): exact(0.6)}
     words = [claims.judge_one(claim, cells, "smoke", {("a", "c"): had}).verdict for had in (1.0, 0.5)]
     assert words == ["agrees", "unclear"]
+
+
+def test_a_seed_that_is_in_both_files_is_one_run(tmp_path):
+    """Once it counted twice, as two runs that agree to the last digit."""
+    root = tiny.project(tmp_path)
+    tiny.write(root, "reproduce/mini/more_seeds.yaml", "smoke:\n  noise:\n    strong/low: [2, 3]\n")
+    runs = experiments.paper("mini", root).experiments["noise"].runs("smoke")
+    assert [run.seed for run in runs if (run.method, run.setting) == ("strong", "low")] == [0, 1, 2, 3]

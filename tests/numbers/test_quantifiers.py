@@ -122,7 +122,7 @@ def test_equal_runs_are_as_sure_as_a_permutation_test(runs, left, word):
 
 
 def test_equal_runs_of_any_rounded_number_leave_open_what_three_cannot_decide():
-    """Once what was left of rounding 90.03 counted as its scatter, and three runs a hundredth apart agreed."""
+    """Once what was left of rounding 90.03 counted as its scatter, and three a hundredth apart agreed."""
     test = {"left": ["low", "weak"], "relation": ">", "right": ["low", "strong"]}
     claim = {"id": "it", "text": "So.", "where": "here", "tests": [test]}
     for hundredths in range(9000, 9100):
