@@ -267,8 +267,7 @@ def _check_names(artefact: Artefact, lines: Lines, root: Path) -> None:
     for i, claim in enumerate(data.get("claims", [])):
         for j, test in enumerate(claim["tests"]):
             at = ("claims", i, "tests", j)
-            several = each(test)
-            for row, column in [p for side in sides_of(several) for p in points(side)]:
+            for row, column in [p for side in sides_of(test) for p in points(side)]:
                 if str(row) not in rows:
                     raise wrong(at, "row", str(row), rows)
                 if str(column) not in columns:
