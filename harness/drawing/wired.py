@@ -18,12 +18,10 @@ def curves_and_modes(cells: pd.DataFrame, figure: Figure, sizes: tuple[str, ...]
         column[0].set_title(f"S = {int(size):,}")
         for axes, (quantity, label) in zip(column, QUANTITIES.items(), strict=False):
             names = {kind: f"{size} {kind} {quantity}" for kind in ("training", "test")}
-            if lines(axes, cells, names):
-                axes.set_xlabel("training (%)")
-                axes.set_ylabel(label if size == sizes[0] else "")
-        if quantiles(column[2], cells, {mode: f"{size} {mode}" for mode in MODES}):
-            column[2].set_xlabel("share of architectures")
-            column[2].set_ylabel("accuracy (%)" if size == sizes[0] else "")
+            lines(axes, cells, names)
+            axes.set(xlabel="training (%)", ylabel=label if size == sizes[0] else "")
+        quantiles(column[2], cells, {mode: f"{size} {mode}" for mode in MODES})
+        column[2].set(xlabel="share of architectures", ylabel="accuracy (%)" if size == sizes[0] else "")
     for row in panels[1:]:
         if row[0].get_legend_handles_labels()[0]:
             row[0].legend()
