@@ -7,7 +7,7 @@ from torch import nn
 from reproduce.pgnas import posterior
 from reproduce.pgnas.counts import Counter, dropped_shares, operations_by_threshold
 from reproduce.pgnas.exporting import export, size
-from reproduce.pgnas.imagenet_nets import DenseNet, DenseNetShape, segments_of
+from reproduce.pgnas.imagenet_nets import DenseNet, DenseNetShape
 from reproduce.pgnas.networks import Network, build
 from reproduce.pgnas.shake_shake import ShakeShake, Shape
 
@@ -50,7 +50,7 @@ def test_shake_shake_has_the_printed_number_of_parameters(width: int, millions: 
 
 def test_a_dense_net_has_one_p_per_segment():
     network = DenseNet(DenseNetShape(growth=4, depths=(3, 2), stem=8, classes=5))
-    assert segments_of(network) == [1, 1, 2, 1, 3, 1, 4, 1, 1, 2, 1]
+    assert network.counts == [1, 1, 2, 1, 3, 1, 4, 1, 1, 2, 1]
     assert network.channels[:5].tolist() == [8, 16, 8, 4, 16]
 
 

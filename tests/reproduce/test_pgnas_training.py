@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from pgnas_runs import TINY
 from small_runs import SmallRuns, metrics, table
 
 from harness.base.errors import HarnessError
@@ -12,28 +13,6 @@ from harness.training.optimisers import SGD
 from reproduce.pgnas import supernets
 from reproduce.pgnas.training import TrainingLoop, drawn, rates
 
-TINY = {
-    "network": "shake-shake",
-    "dataset": "digits",
-    "width": 4,
-    "blocks": 1,
-    "stem": 4,
-    "side": 8,
-    "norm_momentum": 0.1,
-    "l2": 5.0,
-    "n": 1000.0,
-    "weights": {"lr_max": 0.05, "lr_min": 0.0, "momentum": 0.9, "weight_decay": 0.0, "nesterov": True},
-    "epochs": 2,
-    "batch_size": 20,
-    "train_images": 60,
-    "choose_images": 20,
-    "test_images": 20,
-    "candidates": 6,
-    "counts": [2, 6],
-    "own_statistics": 1,
-    "statistics_batches": 2,
-    "tuning": {"lr": 0.01, "epochs": 1, "weight_decay": 1e-4},
-}
 SMALL = SmallRuns(supernets, TINY)
 
 
@@ -178,7 +157,7 @@ def test_baselines_of_every_network_are_decayed_and_guided_ones_are_not():
 
 
 def test_rows_of_a_table_choose_among_as_many_candidates():
-    for scale, wanted in (("paper", 1500), ("cpu", 300)):
+    for scale, wanted in (("paper", 1500), ("cpu", 200)):
         for run in paper("pgnas").runs(scale):
             if run.experiment in ("supernets", "enas_cells", "priors", "temperatures", "switches"):
                 assert run.config["chosen_of"] == wanted <= run.config["candidates"], run.id
