@@ -1,4 +1,13 @@
-"""The config of the tests' small runs of PGNAS."""
+"""The config of the tests' small runs of PGNAS, and a training that has begun."""
+
+from pathlib import Path
+
+from small_runs import SmallRuns
+
+from harness.training.seeded import seeded
+from reproduce.pgnas import supernets
+from reproduce.pgnas.networks import build
+from reproduce.pgnas.training import TrainingLoop
 
 TINY = {
     "network": "shake-shake",
@@ -22,3 +31,12 @@ TINY = {
     "statistics_batches": 2,
     "tuning": {"lr": 0.01, "epochs": 1, "weight_decay": 1e-4},
 }
+
+
+SMALL = SmallRuns(supernets, TINY)
+
+
+def loop(folder: Path, **changed: object) -> TrainingLoop:
+    run, config = SMALL.begun(folder, **changed)
+    train, _, _ = supernets.images(run, config)
+    return TrainingLoop(run, config, seeded(run, "weights", lambda: build(config), "cpu"), train)

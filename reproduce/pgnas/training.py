@@ -109,7 +109,7 @@ class Descent(Steps):
         self.optimiser.zero_grad(set_to_none=True)
         with network.wearing(self.masks(len(x))):
             loss = functional.cross_entropy(network(x), y)
-            if self.second and getattr(network, "second_logits", None) is not None:
+            if self.second and network.second_logits is not None:
                 loss = loss + self.second * functional.cross_entropy(network.second_logits, y)
             loss.backward()
         if self.prior is not None:

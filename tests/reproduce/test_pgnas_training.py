@@ -4,25 +4,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from pgnas_runs import TINY
-from small_runs import SmallRuns, metrics, table
+from pgnas_runs import SMALL, loop
+from small_runs import metrics, table
 
 from harness.base.errors import HarnessError
 from harness.spec.experiments import paper
 from harness.training.optimisers import SGD
 from reproduce.pgnas import supernets
-from reproduce.pgnas.training import TrainingLoop, drawn, rates
-
-SMALL = SmallRuns(supernets, TINY)
-
-
-def loop(folder: Path, **changed: object) -> TrainingLoop:
-    run, config = SMALL.begun(folder, **changed)
-    train, _, _ = supernets.images(run, config)
-    from harness.training.seeded import seeded
-    from reproduce.pgnas.networks import build
-
-    return TrainingLoop(run, config, seeded(run, "weights", lambda: build(config), "cpu"), train)
+from reproduce.pgnas.training import drawn, rates
 
 
 def test_guidance_moves_probabilities_and_the_others_do_not(tmp_path: Path):
