@@ -100,6 +100,9 @@ def test_a_run_leaves_what_its_tables_are_made_of(tmp_path: Path):
     assert chosen["count"].tolist() == [2, 6] and chosen["groups"].tolist() == [3, 1]
     assert chosen["by_test"][1] == found["best_on_test_error"]
     assert chosen["parameters"][1] == pytest.approx(found["parameters"])
+    assert found["exported_parameters"] == pytest.approx(found["parameters"], rel=1e-12)
+    assert found["exported_operations"] == pytest.approx(found["operations"], rel=1e-12)
+    assert found["exported_error"] == found["chosen_error"]
     assert table(run, "histogram")["share"].sum() == pytest.approx(100)
     layers = table(run, "layers")
     assert set(layers["kind"]) == {"stem", "branch", "skip", "head"}
@@ -150,6 +153,18 @@ def test_rows_of_a_table_choose_among_as_many_candidates():
         for run in paper("pgnas").runs(scale):
             if run.experiment in ("supernets", "enas_cells", "priors", "temperatures", "switches"):
                 assert run.config["chosen_of"] == wanted <= run.config["candidates"], run.id
+
+
+def test_ordinary_dropout_has_no_relaxed_masks(tmp_path: Path):
+    """A second draw of its hard masks had been told as the error under relaxed ones."""
+    found = metrics(SMALL.done(tmp_path, learn=False, masks="hard", rescale=True, l2=None))
+    assert {"hard_error", "hard_top5", "exported_error"} <= found.keys()
+    assert not {"relaxed_error", "relaxed_top5"} & found.keys()
+
+
+def test_masks_behind_convolutions_have_no_exported_network(tmp_path: Path):
+    found = metrics(SMALL.done(tmp_path, mask_after=True))
+    assert "chosen_error" in found and "exported_error" not in found
 
 
 def test_a_network_without_masks_has_no_candidates(tmp_path: Path):
