@@ -9,6 +9,7 @@ from reproduce.pgnas import posterior
 from reproduce.pgnas.counts import Counter, dropped_shares, operations_by_threshold
 from reproduce.pgnas.exporting import cost, export, size
 from reproduce.pgnas.imagenet_nets import DenseNet, DenseNetShape
+from reproduce.pgnas.masked import SuperNet
 from reproduce.pgnas.networks import Network, build
 from reproduce.pgnas.shake_shake import ShakeShake, Shape
 
@@ -53,22 +54,19 @@ def test_resnets_and_enas_networks_have_the_counts_that_the_notes_tell():
     """D18 and D19; a ResNet-50 has 25,557,032, from which four kernels for each 3×3 follow."""
     depths = (3, 4, 6, 3)
     squares = sum(d * (64 * 2**i) ** 2 for i, d in enumerate(depths))  # inputs times outputs of 3×3s
-    of = {"network": "resnet", "width": 64, "depths": depths, "classes": 1000, "side": 224}
-    assert whole(Network(**of, inflated=False)) == 25_557_032
-    assert whole(Network(**of)) == 25_557_032 + squares * ((1 + 9 + 9 + 25) // 4 - 9) == 28_071_976
+    of = {"network": "resnet", "width": 64, "depths": depths, "classes": 1000, "side": 32}
+    assert whole(build(Network(**of, inflated=False))) == 25_557_032
+    assert whole(build(Network(**of))) == 25_557_032 + squares * ((1 + 9 + 9 + 25) // 4 - 9) == 28_071_976
     dense = 25_557_032 + squares * ((1 + 9 + 25 + 81) // 4 - 9)
     assert round(dense / 1e6, 1) == 50.7
     for width, both, alone in ((36, 4.39, 3.89), (72, 15.37, 14.78)):
-        config = Network(network="enas", width=width, blocks=15, side=32)
-        with torch.device("meta"):
-            second = size(build(config).auxiliary)
-        assert (round(whole(config) / 1e6, 2), round((whole(config) - second) / 1e6, 2)) == (both, alone)
+        network = build(Network(network="enas", width=width, blocks=15))
+        counted, second = whole(network), size(network.auxiliary)
+        assert (round(counted / 1e6, 2), round((counted - second) / 1e6, 2)) == (both, alone)
 
 
-def whole(config: Network) -> int:
-    with torch.device("meta"):
-        network = build(config)
-    return int(Counter.of(network, config.side).whole().parameters.item())
+def whole(network: SuperNet) -> int:
+    return int(Counter.of(network, 32).whole().parameters.item())
 
 
 def test_a_dense_net_has_one_p_per_segment():
