@@ -109,11 +109,12 @@ class SearchLoop(Steps):
         self.total = epochs * self.chunks
         self.rates = learning_rates(setup, epochs, self.in_epoch)
         self.config, self.mixed, self.held, self.name = config, mixed, held, "the mixed network"
-        self.network, self.alphas = mixed.network, mixed.parameters
+        self.network, self.alphas = mixed.network.train(), mixed.parameters
         self.optimiser = weight_optimiser(self.network, setup)
         self.mover = _mover(self.alphas, config)
         self.first = [alpha.detach().clone() for alpha in self.alphas]
         self.rows, self.curves, self.travelled = [], [], 0.0
+        self._held_order: tuple[int, np.ndarray] | None = None  # of the current pass
 
     def _one(self) -> float:
         if self.step == 0:
@@ -121,7 +122,6 @@ class SearchLoop(Steps):
         epoch, chunk = divmod(self.step, self.chunks)
         first = epoch * self.in_epoch + chunk * self.config.unroll
         steps = range(first, min(first + self.config.unroll, (epoch + 1) * self.in_epoch))
-        self.network.train()
         if epoch >= self.resting:
             before = [alpha.detach().clone() for alpha in self.alphas]
             self._move(self.slopes(steps))
@@ -158,7 +158,6 @@ class SearchLoop(Steps):
     def _curvature(self) -> dict[str, float]:
         """The ends of the spectrum of the loss' Hessian by the architecture's parameters (section 4.3.5)."""
         found, start = {}, Start(self.network, self.optimiser, momentum=False)
-        self.network.train()
         for part, images in (("train", self.images), ("val", self.held)):
             batch = images.take(np.arange(min(self.config.curvature_images, len(images))))
             ends = eigenvalues(lambda alphas, batch=batch: self._mean_loss(batch, alphas), list(self.alphas))
@@ -189,8 +188,10 @@ class SearchLoop(Steps):
         """Validation minibatches in an order of their own, cropped and flipped, too."""
         whole = max(1, len(self.held) // self.batch_size)
         epoch, place = divmod(step, whole)
-        order = self.run.stream(f"validation order of epoch {epoch}").permutation(len(self.held))
-        chosen = order[place * self.batch_size : (place + 1) * self.batch_size]
+        if self._held_order is None or self._held_order[0] != epoch:
+            order = self.run.stream(f"validation order of epoch {epoch}").permutation(len(self.held))
+            self._held_order = epoch, order
+        chosen = self._held_order[1][place * self.batch_size : (place + 1) * self.batch_size]
         return self.held.take(chosen, self.run.stream(f"validation crops of step {step}"))
 
     def _move(self, slopes: list[Tensor]) -> None:
