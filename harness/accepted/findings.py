@@ -13,11 +13,11 @@ from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.yamlfile import line_of, nearest, read_with_lines, validate
 from harness.numbers.claim_record import Claim
-from harness.numbers.verdict_words import HOLDS
+from harness.numbers.verdict_words import HOLDS, OPEN
 from harness.spec import experiments
 
 MARKERS = ("<!-- found -->", "<!-- /found -->")
-WAYS = {"holds": HOLDS, "fails": ("contradicts",), "open": ("unclear", "not refuted")}
+WAYS = {"holds": HOLDS, "fails": ("contradicts",), "open": OPEN}
 _SAID = {"holds": "This holds", "fails": "This is contradicted", "open": "Whether this holds is undecided"}
 # A number in figures that is no part of a name such as CIFAR-10, or one in words.
 _NUMBER = re.compile(
@@ -115,7 +115,7 @@ def _tally(paper: experiments.Paper, found: list[Outcome]) -> str:
     left = counts.total() - hold - fail - still
     if not hold + fail + still:
         return "None of its claims is tested yet."
-    earlier = headline.split(found, ours=False)
+    earlier = headline.earlier(headline.said(found))[headline.SENTENCES]
     parts = [f"{hold} {'holds' if hold == 1 else 'hold'}"] * bool(hold)
     parts += [f"{fail} {'is' if fail == 1 else 'are'} contradicted"] * bool(fail)
     parts += [f"{still} {'is' if still == 1 else 'are'} undecided"] * bool(still)

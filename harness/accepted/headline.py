@@ -28,14 +28,21 @@ def class_of(kind: str, artefact: Artefact, scale: str) -> str:
 
 
 def counts(found: Iterable[Outcome]) -> dict[str, Counter[str]]:
-    """Verdicts by class. Sentences of which only settings were judged are not among them."""
+    """Verdicts by class."""
+    numbers = (
+        (class_of(kind_of(cell), o.artefact, o.scale), cell["verdict"]) for o in found for cell in o.printed
+    )
+    return tally(numbers, said(found))
+
+
+def tally(numbers: Iterable[tuple[str, str]], groups: Iterable[list[Claim]]) -> dict[str, Counter[str]]:
+    """Of printed numbers by class, and of sentences that were judged as one."""
     told: dict[str, Counter[str]] = {name: Counter() for name in (*CLASSES, OURS)}
-    for o in found:
-        for cell in o.printed:
-            told[class_of(kind_of(cell), o.artefact, o.scale)][cell["verdict"]] += 1
-        for claims in sentences(o.claims):
-            if len(claims) == 1:
-                told[OURS if claims[0].ours else SENTENCES][claims[0].verdict] += 1
+    for name, verdict in numbers:
+        told[name][verdict] += 1
+    for claims in groups:
+        if len(claims) == 1:
+            told[OURS if claims[0].ours else SENTENCES][claims[0].verdict] += 1
     return told
 
 
@@ -47,9 +54,15 @@ def sentences(claims: Iterable[Claim]) -> list[list[Claim]]:
     return list(groups.values())
 
 
-def split(found: Iterable[Outcome], ours: bool) -> int:
-    """Sentences that were judged setting by setting, by an earlier rule."""
-    return sum(len(claims) > 1 and claims[0].ours == ours for o in found for claims in sentences(o.claims))
+def said(found: Iterable[Outcome]) -> list[list[Claim]]:
+    """The sentences of all."""
+    return [claims for o in found for claims in sentences(o.claims)]
+
+
+def earlier(groups: Iterable[list[Claim]]) -> dict[str, int]:
+    """How many sentences an earlier rule judged setting by setting."""
+    several = [claims[0].ours for claims in groups if claims[1:]]
+    return {SENTENCES: several.count(False), OURS: several.count(True)}
 
 
 def in_words(verdicts: Counter[str], name: str) -> str:
@@ -68,13 +81,13 @@ def _told(verdicts: Counter[str]) -> str:
 
 def of_classes(found: list[Outcome]) -> dict[str, str]:
     """In words, of the classes that there are."""
-    return with_split(counts(found), {SENTENCES: split(found, False), OURS: split(found, True)})
+    return with_split(counts(found), earlier(said(found)))
 
 
-def with_split(verdicts: dict[str, Counter[str]], earlier: dict[str, int]) -> dict[str, str]:
+def with_split(verdicts: dict[str, Counter[str]], split: dict[str, int]) -> dict[str, str]:
     """In words; behind the sentences how many an earlier rule judged setting by setting."""
     told = {name: in_words(counts, name) for name, counts in verdicts.items()}
-    for name, n in earlier.items():
+    for name, n in split.items():
         more = [f"{n} by an earlier rule, setting by setting"] * bool(n)
         told[name] = "; ".join(filter(None, [told.get(name, ""), *more]))
     return {name: words for name, words in told.items() if words}

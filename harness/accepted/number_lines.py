@@ -8,7 +8,7 @@ from typing import Any
 from harness.accepted import runs_needed
 from harness.accepted.outcomes import OLD, Outcome, capital, kind_of
 from harness.make import render
-from harness.numbers.verdict_words import HOLDS
+from harness.numbers.verdict_words import HOLDS, OPEN
 from harness.runs.forecast import duration
 
 SHOWN = 6  # numbers of an artefact that are listed one by one
@@ -40,7 +40,7 @@ def one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
         cells = [cell for cell in o.printed if cell["verdict"] == word]
         for cell in cells[:SHOWN]:
             ours = render.ours(cell, render.format_of(o.artefact, cell))
-            runs = runs_needed.for_number(o.artefact, cell, each(o)) if word in runs_needed.OPEN else ""
+            runs = runs_needed.for_number(o.artefact, cell, each(o)) if word in OPEN else ""
             asked = (str(cell["row"]), str(cell["column"]))
             written = [c.select.get("why", "") for c in o.artefact.cells if (c.row, c.column) == asked]
             why = known(o, written[0] if written else "") if word == "differs" else ""

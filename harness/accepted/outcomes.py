@@ -42,10 +42,6 @@ class Outcome:
         return self.artefact.label
 
     @property
-    def link(self) -> str:
-        return f"[{self.name}]({self.page}){OLD * bool(self.old)}"
-
-    @property
     def printed(self) -> list[dict[str, Any]]:
         """Our numbers where the paper prints one."""
         return [cell for cell in self.cells if cell["reported"]]
@@ -119,10 +115,9 @@ def kind_of(cell: dict[str, Any]) -> str:
     return "counted or looked up" if cell["spread_kind"] == "exact" else "measured"
 
 
-def of_numbers(found: Iterable[Outcome], kind: str | None = None) -> Counter[str]:
-    """How many of the numbers that the paper prints have which verdict: of one kind, or of all."""
-    cells = [cell for o in found for cell in o.printed]
-    return Counter(cell["verdict"] for cell in cells if kind in (None, kind_of(cell)))
+def of_numbers(found: Iterable[Outcome]) -> Counter[str]:
+    """How many of the numbers that the paper prints have which verdict."""
+    return Counter(cell["verdict"] for o in found for cell in o.printed)
 
 
 def of_claims(found: Iterable[Outcome]) -> Counter[str]:

@@ -21,7 +21,7 @@ from harness.accepted.number_lines import (
 from harness.accepted.outcomes import OLD, Outcome, capital, in_groups, of_consistency
 from harness.base.layout import SCALES
 from harness.numbers.claim_record import OURS, Claim, needed_of, told_briefly
-from harness.numbers.verdict_words import HOLDS, JUDGED
+from harness.numbers.verdict_words import HOLDS, JUDGED, OPEN
 from harness.spec import experiments
 from harness.spec.fingerprint import claims_at
 
@@ -48,7 +48,7 @@ WORDS` finds a claim. `python -m harness reproduced` writes this page; `accept` 
 _SECTIONS = {
     "What holds": HOLDS,
     "What is contradicted": ("contradicts",),
-    "What is undecided, and what it would take to know": ("unclear", "not refuted"),
+    "What is undecided, and what it would take to know": OPEN,
 }
 
 
@@ -124,7 +124,7 @@ def _paper(fared: Fared) -> Iterator[str]:
             yield from (f"### {heading}", "", *entries, "")
 
 
-_OURS = {"holds": HOLDS, "contradicted": ("contradicts",), "undecided": ("unclear", "not refuted")}
+_OURS = {"holds": HOLDS, "contradicted": ("contradicts",), "undecided": OPEN}
 
 
 def _scales(fared: Fared) -> str:

@@ -5,7 +5,6 @@ How likely that decides it follows from what its runs show: its value would move
 scatter move it. Runs that several sentences stand on count for each of them. Only the papers' count.
 """
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,8 +42,6 @@ class Open:
     def chance(self, more: int) -> float:
         """That so many more seeds of each method decide it."""
         times, rng = (self.runs + more) / self.runs, np.random.default_rng(0)
-        if math.isinf(times):
-            return 0.0
         several = larger(self.tests, times, 1.0)
         decided = 0
         for _ in range(DRAWS):

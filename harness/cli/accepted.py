@@ -107,7 +107,7 @@ def redraw(options: argparse.Namespace) -> int:
         try:
             changed = [path.name for path in redraw(artefact, layout)]
         except HarnessError as error:
-            print(f"{artefact.name}: {error}", file=sys.stderr)
+            print(error, file=sys.stderr)  # it names the artefact or its file
             code = 1
             continue
         print(f"{artefact.name}: {', '.join(changed) or 'as it was'}", flush=True)

@@ -20,19 +20,19 @@ def of(parts: Sequence[Part], word: Word) -> dict[str, Any]:
     """
     runs = min((part.runs for part in parts if part.runs), default=0)
     sample = max((part.architectures for part in parts), default=0)
-    if runs and (m := _first(runs, MOST, lambda m: word(m / runs, 1.0) != "unclear")):
+    if runs and (m := first(runs, MOST, lambda m: word(m / runs, 1.0) != "unclear")):
         return {"needed_runs": m, "would_be": word(m / runs, 1.0)}
     if not sample:
         return {}
     for beside in dict.fromkeys((runs, max(runs, FEASIBLE))):
         times = beside / runs if runs else 1.0
-        if a := _first(sample, SAMPLE * sample, lambda a, times=times: word(times, a / sample) != "unclear"):
+        if a := first(sample, SAMPLE * sample, lambda a, times=times: word(times, a / sample) != "unclear"):
             more = {"needed_runs": beside} if beside > runs else {}
             return {"needed_architectures": a, "would_be": word(times, a / sample), **more}
     return {}
 
 
-def _first(n: int, most: int, enough: Callable[[int], bool]) -> int:
+def first(n: int, most: int, enough: Callable[[int], bool]) -> int:
     """The smallest number above n that is enough, 0 where none is; more hardly ever hurts."""
     if not enough(most):
         return 0

@@ -63,14 +63,9 @@ def estimates_of(
     by_seed = artefact.data.get("paired_by_seed", False)
     there = [f for f in filled if f.estimate]
     cells = {(f.row, f.column): _of_its_runs(f, by_seed) for f in there}
-    return cells, {(f.row, f.column): _had(artefact, f, scale) for f in there}
-
-
-def _had(artefact: Artefact, cell: Filled, scale: str) -> float:
-    """Which share of its runs there was before seeds were added to decide what was open."""
-    added = experiments.added(artefact.paper, scale, artefact.path.parents[2])
-    more = sum(run in added for run in cell.runs)
-    return 1 - more / len(cell.runs) if cell.runs else 1.0
+    added = experiments.added(artefact.paper, scale, artefact.path.parents[2])  # to decide what was open
+    more = {(f.row, f.column): sum(run in added for run in f.runs) for f in there}
+    return cells, {(f.row, f.column): 1 - more[f.row, f.column] / max(len(f.runs), 1) for f in there}
 
 
 def _of_its_runs(cell: Filled, by_seed: bool = False) -> Estimate:

@@ -116,12 +116,6 @@ def gap_between(a: Estimate, b: Estimate) -> Contrast:
     return found
 
 
-def difference(a: Estimate, b: Estimate) -> tuple[float, float]:
-    """a − b and the half-width of its 95 % interval."""
-    found = gap_between(a, b)
-    return found.value, found.half()
-
-
 def as_reported(
     ours: Estimate, value: float, spread: float | None, kind: str, n: int, units: int
 ) -> Estimate:

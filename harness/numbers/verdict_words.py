@@ -14,6 +14,7 @@ VERDICTS = (
 )
 
 HOLDS = ("match", "agrees")
+OPEN = ("unclear", "not refuted")
 JUDGED = (*HOLDS, "not refuted", "differs", "contradicts", "unclear", "paper issue")
 
 # word → (sign, LaTeX)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.base.layout import Layout
+from harness.base.layout import Layout, artefact_file
 from harness.spec.artefacts import Artefact
 
 SHOWN = 5  # logs of one artefact; the others mostly say the same
@@ -41,15 +41,10 @@ def lacking(artefact: Artefact, layout: Layout) -> Lacking:
         run.id for run in artefact.runs(layout.scale, layout.root) if not _record(run.id, layout).is_file()
     ]
     logs = {run: layout.results / "log" / "runs" / f"{run}.log" for run in absent}
-    if not (layout.results / artefact_cells(artefact)).is_file():
+    if not artefact_file(layout.results, artefact.name, ".cells.csv").is_file():
         logs[artefact.name] = layout.results / "log" / f"{artefact.name}.log"
     failed = [Log(name, _end(path)) for name, path in logs.items() if path.is_file()]
     return Lacking(len(absent), tuple(failed[:SHOWN]), len(failed[SHOWN:]))
-
-
-def artefact_cells(artefact: Artefact) -> str:
-    paper, name = artefact.name.split("/")
-    return f"{artefact.kind}s/{paper}/{name}.cells.csv"
 
 
 def _record(run: str, layout: Layout) -> Path:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.accepted import history, outcomes
-from harness.accepted.headline import CLASSES, OURS, SENTENCES, class_of, sentences
+from harness.accepted import headline, history, outcomes
+from harness.accepted.headline import OURS, SENTENCES, class_of, sentences
 from harness.accepted.outcomes import kind_of
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
@@ -16,6 +16,7 @@ from harness.base.layout import Layout, artefact_file, scale_rank
 from harness.make import fresh, make, render
 from harness.numbers import cellfile
 from harness.numbers.claim_record import Claim
+from harness.numbers.claims import cells_of
 from harness.report.lacking import Lacking, lacking
 from harness.report.numbers import Number, number
 from harness.report.picture import picture
@@ -23,7 +24,7 @@ from harness.report.verdicts import BY_WORD
 from harness.runs.record import machine, read_record
 from harness.spec import artefacts, experiments
 from harness.spec.artefacts import Artefact
-from harness.spec.expand import each, points, sides_of
+from harness.spec.fingerprint import claims_at
 
 Records = dict[str, dict[str, Any]]
 
@@ -90,19 +91,17 @@ class Paper:
     @property
     def classes(self) -> dict[str, Counter[str]]:
         """Verdicts by class: the paper's numbers and claims, then claims of ours."""
-        told: dict[str, Counter[str]] = {name: Counter() for name in (*CLASSES, OURS)}
-        for section in self.sections:
-            for one in section.printed:
-                told[one.kind][one.verdict] += 1
-            for claim in (claims[0] for claims in section.sentences if len(claims) == 1):
-                told[OURS if claim.ours else SENTENCES][claim.verdict] += 1
+        numbers = ((one.kind, one.verdict) for section in self.sections for one in section.printed)
+        told = headline.tally(numbers, self._sentences())
         return {name: counts for name, counts in told.items() if counts}
 
     @property
     def earlier(self) -> dict[str, int]:
         """How many sentences an earlier rule judged setting by setting."""
-        several = [claims[0].ours for section in self.sections for claims in section.sentences if claims[1:]]
-        return {SENTENCES: several.count(False), OURS: several.count(True)}
+        return headline.earlier(self._sentences())
+
+    def _sentences(self) -> Iterator[list[Claim]]:
+        return (claims for section in self.sections for claims in section.sentences)
 
     @property
     def counts(self) -> Counter[str]:
@@ -162,7 +161,7 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
                 class_of(kind_of(line), artefact, layout.scale),
             )
             section.numbers.append(number(line, shown, artefact.data.get("unit", ""), place, kind))
-        _add_runs(section, first)
+        _add_runs(section, first, layout.scale)
         section.caption = make.caption_of(artefact, layout.scale, frame, records)
         section.table = render.html_table(artefact, frame) if artefact.kind == "table" else ""
         section.truths = list(dict.fromkeys(make.truth_line(t) for r in records for t in r["truths"]))
@@ -190,17 +189,14 @@ def _base(section: Section, layout: Layout) -> Path:
     return layout.published if there else layout.results
 
 
-def _add_runs(section: Section, first: int) -> None:
+def _add_runs(section: Section, first: int, scale: str) -> None:
     """To each claim the runs of the cells that it compares."""
     runs = {(number.row, number.column): number.runs for number in section.numbers}
-    tests = {claim["id"]: claim["tests"] for claim in section.artefact.data.get("claims", [])}
+    cells = {claim["id"]: cells_of(claim) for claim in claims_at(section.artefact, scale)}
     for place, claim in enumerate(section.claims, first + len(section.numbers)):
-        mine = tests.get(claim["id"]) or tests.get(claim["id"].removesuffix("-here"), [])
-        cells = [
-            tuple(map(str, p[:2])) for test in mine for side in sides_of(each(test)) for p in points(side)
-        ]
+        mine = sorted(cells.get(claim["id"], ()))  # one that was accepted and is gone has none
         claim["place"] = place
-        claim["runs"] = tuple(dict.fromkeys(run for cell in cells for run in runs.get(cell, ())))
+        claim["runs"] = tuple(dict.fromkeys(run for cell in mine for run in runs.get(cell, ())))
     section.place = first + len(section.numbers) + len(section.claims)
 
 

@@ -36,7 +36,6 @@ CELLS = {
 def test_what_stands_behind_a_number(kind):
     assert outcomes.kind_of(CELLS[kind]) == kind
     found = outcomes.Outcome(None, "smoke", list(CELLS.values()), [], "")
-    assert outcomes.of_numbers([found], kind) == Counter({"match": 1})
     assert outcomes.of_numbers([found]) == Counter({"match": 4})
 
 
@@ -83,4 +82,4 @@ def test_what_stands_on_older_code_is_marked(layout):
     tiny.edit(layout.root, "reproduce/mini/noise.py", "truth.mean()", "truth.mean() + 0")
     tiny.forget()
     found = outcomes.accepted(artefacts.find("mini/table_1", layout.root), layout.root)
-    assert found.old == "accepted from runs of older code" and "†" in found.link
+    assert found.old == "accepted from runs of older code"

@@ -8,6 +8,7 @@ import tiny
 from harness.accepted import runs_needed
 from harness.numbers.judge import Context, judge, parse
 from harness.numbers.stats import of_runs
+from harness.numbers.verdict_words import OPEN
 from harness.spec import artefacts
 
 
@@ -33,9 +34,7 @@ def test_at_so_many_runs_a_number_is_judged_and_at_one_less_it_is_not(artefact):
         scattered = [0.0] * (n % 2) + [-1.0, 1.0] * (n // 2)
         scale = 2.5 / of_runs(scattered).spread
         sample = of_runs([6.0 + scale * x for x in scattered])
-        assert (
-            judge(sample, parse("5.0 (0.2)"), Context(3, 0, "sample_sd")).word not in runs_needed.OPEN
-        ) == clear
+        assert (judge(sample, parse("5.0 (0.2)"), Context(3, 0, "sample_sd")).word not in OPEN) == clear
 
 
 def test_more_runs_of_ours_do_not_sharpen_the_paper_s_number(artefact):

@@ -15,7 +15,7 @@ from support import verdict, within
 
 from harness.metrics import resampled
 from harness.metrics.ranking import spearman
-from harness.numbers.judge import Context, Verdict, as_reported, difference, judge, parse
+from harness.numbers.judge import Context, Verdict, as_reported, gap_between, judge, parse
 from harness.numbers.stats import exact, of_population, of_runs, of_units
 
 NOMINAL = 0.05
@@ -178,8 +178,8 @@ def test_the_interval_of_a_difference_covers_the_truth():
             ours, theirs = of_runs(rng.normal(1.0, 0.2, 5)), rng.normal(0.4, 0.2, 5)
             spread = None if borrowed else float(theirs.std(ddof=1))
             other = as_reported(ours, float(theirs.mean()), spread, "sample_sd", 5, 0)
-            gap, half = difference(ours, other)
-            hits += abs(gap - 0.6) > half
+            found = gap_between(ours, other)
+            hits += abs(found.value - 0.6) > found.half()
         assert within(hits, REPEATS, 0.035, NOMINAL)
 
 
@@ -188,8 +188,8 @@ def test_this_simulation_can_fail():
     rng = np.random.default_rng(18)
     hits = 0
     for _ in range(REPEATS):
-        gap, half = difference(of_runs(rng.normal(size=10)), of_runs(rng.normal(size=10)))
-        hits += abs(gap) > 0.8 * half
+        found = gap_between(of_runs(rng.normal(size=10)), of_runs(rng.normal(size=10)))
+        hits += abs(found.value) > 0.8 * found.half()
     assert not within(hits, REPEATS, 0.03, NOMINAL)
     assert not within(hits, REPEATS, 0.04, 0.07)
     assert exact(0).half_width == 0

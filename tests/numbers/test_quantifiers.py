@@ -1,5 +1,7 @@
 """What a sentence says of its settings, and how it is judged for it."""
 
+from dataclasses import replace
+
 import pytest
 import tiny
 from support import cells
@@ -129,6 +131,16 @@ def test_equal_runs_of_any_rounded_number_leave_open_what_three_cannot_decide():
         higher, lower = ((hundredths + more) / 100 for more in (1, 0))
         numbers = {("low", "weak"): of_runs([higher] * 3), ("low", "strong"): of_runs([lower] * 3)}
         assert claims.judge_one(claim, numbers, "smoke").verdict == "unclear", hundredths
+
+
+def test_a_quarter_counts_where_a_correlation_is_compared_with_a_constant():
+    """Once it was dropped there: 0.35 was asked to be above 0.5, not above 0.5 less a quarter of 0.8."""
+    test = {"left": ["low", "weak"], "relation": ">", "right": 0.5, "quarter_of": ["high", "strong"]}
+    claim = {"id": "it", "text": "So.", "where": "here", "tests": [test]}
+    numbers = {("low", "weak"): replace(exact(0.35), bounded=True), ("high", "strong"): exact(0.8)}
+    assert claims.judge_one(claim, numbers, "smoke").verdict == "agrees"
+    del test["quarter_of"]
+    assert claims.judge_one(claim, numbers, "smoke").verdict == "contradicts"
 
 
 def test_each_setting_tells_the_margin_that_it_is_judged_by():

@@ -24,6 +24,7 @@ TINY = {
     "tests": 3,
     "architectures": 6,
     "scored": 4,
+    "unseen": 4,
     "members": 5,
     "estimated_images": 16,
     "probe": None,
@@ -145,7 +146,9 @@ def test_a_checkpoint_of_another_number_of_architectures_does_not_count(tmp_path
             {"train_images": 33},
             "leave a last batch of one, .* choose another batch than 16",
         ),
-        ({"tests": 1}, "tests: 1 make no curve that could jump: look at least twice"),
+        ({"scored": 0}, "unseen architectures are told from seen ones: write scored, or unseen: 0"),
+        ({"learn_aggregation": True}, "no weights and no statistics of its own: write unseen: 0"),
+        ({"tests": 1}, "tests: 1 makes no curve that could jump: look at least twice"),
         ({"train_images": 99999}, "99999 train images are wanted of 1437: lower train_images"),
     ],
 )
