@@ -291,15 +291,3 @@ def test_with_one_architecture_nothing_varies_between_architectures(tmp_path):
         found = batch_means.ratio(batch_means.shares(net, train, probe, np.random.default_rng(0)), 32)
         assert np.array_equal(found[:2], [1, 1])
         assert np.array_equal(found, np.ones(len(found))) if count == 1 else (found[2:] > 1).any()
-
-
-def test_the_exact_factor_is_that_of_drawn_batches():
-    """Features that hang on image and architecture alone: var of means of many batches, both ways."""
-    rng = np.random.default_rng(0)
-    feature = rng.normal(size=(6, 50)) + 1.5 * rng.normal(size=(6, 1))  # architecture, image
-    shares = np.array([[feature.mean(1).var(), feature.var(1).mean()]])
-    size, draws = 8, 40000
-    images = rng.integers(50, size=(draws, size))
-    batchwise = feature[rng.integers(6, size=(draws, 1)), images].mean(1).var()
-    imagewise = feature[rng.integers(6, size=(draws, size)), images].mean(1).var()
-    assert batch_means.ratio(shares, size)[0] == pytest.approx(batchwise / imagewise, rel=0.05)

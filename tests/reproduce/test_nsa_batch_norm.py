@@ -77,3 +77,15 @@ def test_statistics_of_several_batches_are_their_means():
     estimate(net, parts[:1], ids[:1])
     alone = net.stem(parts[0])
     assert torch.allclose(net.stem_norm.mean[0], alone.mean((0, 2, 3)), rtol=1e-9)
+
+
+def test_the_exact_factor_is_that_of_drawn_batches():
+    """Features that hang on image and architecture alone: var of means of many batches, both ways."""
+    rng = np.random.default_rng(0)
+    feature = rng.normal(size=(6, 50)) + 1.5 * rng.normal(size=(6, 1))  # architecture, image
+    shares = np.array([[feature.mean(1).var(), feature.var(1).mean()]])
+    size, draws = 8, 40000
+    images = rng.integers(50, size=(draws, size))
+    batchwise = feature[rng.integers(6, size=(draws, 1)), images].mean(1).var()
+    imagewise = feature[rng.integers(6, size=(draws, size)), images].mean(1).var()
+    assert batch_means.ratio(shares, size)[0] == pytest.approx(batchwise / imagewise, rel=0.05)
