@@ -13,7 +13,7 @@ LEVELS = (
     ("bench", "published", "supernet"),
     ("runs",),
     ("numbers", "training", "vouch"),
-    ("make",),
+    ("make", "rehearsal"),
     ("accepted", "campaign"),
     ("report",),
     ("cli",),

@@ -14,7 +14,9 @@ def draw(cells: pd.DataFrame, figure: Figure) -> None:
     panels = figure.subplots(1, len(SIZES), sharey=True)
     for axes, size in zip(panels, SIZES, strict=True):
         axes.set_title(f"S = {int(size):,}")
-        if quantiles(axes, cells, {kind: f"{size} {kind}" for kind in ("seen", "unseen")}):
+        names = {kind: f"{size} {kind}" for kind in ("seen", "unseen")}
+        if quantiles(axes, cells, names) or size == SIZES[0]:
             axes.set_xlabel("share of architectures")
     panels[0].set_ylabel("accuracy (%)")
-    panels[0].legend()
+    if panels[0].get_legend_handles_labels()[0]:
+        panels[0].legend()

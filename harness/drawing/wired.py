@@ -16,14 +16,14 @@ def curves_and_modes(cells: pd.DataFrame, figure: Figure, sizes: tuple[str, ...]
     panels = figure.subplots(3, len(sizes), sharey="row")
     for size, column in zip(sizes, panels.T, strict=True):
         column[0].set_title(f"S = {int(size):,}")
-        for axes, (quantity, label) in zip(column, QUANTITIES.items(), strict=False):
+        for axes, quantity in zip(column, QUANTITIES, strict=False):
             names = {kind: f"{size} {kind} {quantity}" for kind in ("training", "test")}
-            if lines(axes, cells, names):
+            if lines(axes, cells, names) or size == sizes[0]:
                 axes.set_xlabel("training (%)")
-                axes.set_ylabel(label if size == sizes[0] else "")
-        if quantiles(column[2], cells, {mode: f"{size} {mode}" for mode in MODES}):
+        if quantiles(column[2], cells, {mode: f"{size} {mode}" for mode in MODES}) or size == sizes[0]:
             column[2].set_xlabel("share of architectures")
-            column[2].set_ylabel("accuracy (%)" if size == sizes[0] else "")
+    for axes, label in zip(panels[:, 0], [*QUANTITIES.values(), "accuracy (%)"], strict=True):
+        axes.set_ylabel(label)
     for row in panels[1:]:
         if row[0].get_legend_handles_labels()[0]:
             row[0].legend()

@@ -101,7 +101,8 @@ class Checkpoint:
             data = self.path.read_bytes()
             if hashlib.sha256(data[SEAL:]).digest() != data[:SEAL]:
                 raise ValueError("its seal does not hold")
-            found = dict(torch.load(io.BytesIO(data[SEAL:]), weights_only=True))
+            place = None if torch.cuda.is_available() else "cpu"  # a GPU's tensors are readable without one
+            found = dict(torch.load(io.BytesIO(data[SEAL:]), map_location=place, weights_only=True))
             return json.loads(found["identity"]), found["state"]
 
     @property

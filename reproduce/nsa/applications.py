@@ -9,7 +9,7 @@ import torch
 from harness.base.errors import HarnessError
 from harness.data import load
 from harness.data.transform import shrink
-from harness.metrics.calibration import ece_guo
+from harness.metrics.calibration import ece_guo, overconfidence, predicted_class_events, reliability
 from harness.metrics.temperature import cross_fitted, negative_log_likelihood
 from harness.metrics.uncertainty import auroc, entropy, mutual_information
 from harness.runs.checkpoint import Checkpoint, Phase
@@ -19,7 +19,9 @@ from reproduce.nsa.attacks import Attack, attacked, normalised
 from reproduce.nsa.image_sets import image_parts
 from reproduce.nsa.members import Member, architectures, at_random, predicting, probabilities
 from reproduce.nsa.network import WiredNet
-from reproduce.nsa.training import AT_ONCE, Recipe, Training, build, leave_curve, refuse_own_statistics
+from reproduce.nsa.training import AT_ONCE, Recipe, Training, build, refuse_own_statistics
+
+BINS = 15  # of calibration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,6 @@ class Config(Recipe):
     ood: str | None = None  # image set whose test images are none of the classes (section 5.2)
     ood_images: int | None = None  # the first so many
     attacks: tuple[Attack, ...] = ()
-    attacked_images: int | None = None  # the first so many test images
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -65,7 +66,6 @@ def _trained(
         network = build(run, config, train, classes)
         training = Training(run, config, network, train, test)
         training.train(checkpoint)
-        leave_curve(run, training)
         return [network]
     networks = []
     for number in range(config.first, config.first + config.architectures):
@@ -130,7 +130,7 @@ class Asked:
     def attack(self, attack: Attack, p: torch.Tensor, _: Phase) -> None:
         """Accuracy on attacked images, and whether they are told from the same images as they are."""
         test, rng = self.test_images, self.run.stream(f"start of {attack.name}")
-        n = min(self.config.attacked_images or len(test), len(test))
+        n = min(attack.images or len(test), len(test))
         found = []
         for place in range(0, n, AT_ONCE):
             chosen = slice(place, min(place + AT_ONCE, n))
@@ -157,14 +157,14 @@ def scores(p: np.ndarray, y: np.ndarray) -> dict[str, float]:
     logs = np.log(np.maximum(p, 1e-300))
     return {
         "error": 100 * float((mean.argmax(1) != y).mean()),
-        "ece": ece_guo(mean, y),
+        "ece": ece_guo(mean, y, BINS),
         "nll": negative_log_likelihood(log_mean, y),
         "overconfidence": _overconfidence(mean, y),
         "temperature": temperature,
-        "scaled_ece": ece_guo(scaled, y),
+        "scaled_ece": ece_guo(scaled, y, BINS),
         "member_error": 100 * float((p.argmax(2) != y).mean()),
-        "member_ece": float(np.mean([ece_guo(one, y) for one in p])),
-        "member_scaled_ece": float(np.mean([ece_guo(cross_fitted(one, y)[0], y) for one in logs])),
+        "member_ece": float(np.mean([ece_guo(one, y, BINS) for one in p])),
+        "member_scaled_ece": float(np.mean([ece_guo(cross_fitted(one, y)[0], y, BINS) for one in logs])),
         "member_overconfidence": float(np.mean([_overconfidence(one, y) for one in p])),
         "member_nll": float(np.mean([negative_log_likelihood(one, y) for one in logs])),
         "mutual_information": float(mutual_information(p).mean()),
@@ -172,7 +172,7 @@ def scores(p: np.ndarray, y: np.ndarray) -> dict[str, float]:
 
 
 def _overconfidence(p: np.ndarray, y: np.ndarray) -> float:
-    return float(p.max(1).mean() - (p.argmax(1) == y).mean())
+    return overconfidence(reliability(*predicted_class_events(p, y), BINS), edges=False)
 
 
 def other_images(run: Run, config: Config, like: Batches) -> list[torch.Tensor]:

@@ -18,6 +18,7 @@ class Attack:
     budget: float
     steps: int
     step: float
+    images: int | None = None  # the first so many test images; all where it is null
 
     def __post_init__(self) -> None:
         if self.budget < 1:

@@ -5,8 +5,9 @@ from contextlib import contextmanager
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from reproduce.nsa.dropout import Dropout
 from reproduce.nsa.network import WiredNet
 
 Member = Callable[[Tensor], Tensor]  # images to logits
@@ -35,7 +36,7 @@ def predicting(networks: list[WiredNet]) -> Iterator[None]:
     for network in networks:
         network.eval()
         for module in network.modules():
-            if isinstance(module, nn.Dropout) and module.p:
+            if isinstance(module, Dropout):
                 module.train()
     try:
         yield

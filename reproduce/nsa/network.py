@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from harness.base.errors import HarnessError
 from reproduce.nsa import sums
+from reproduce.nsa.dropout import Dropout
 from reproduce.nsa.norms import Norm
 from reproduce.nsa.wiring import NODES, STAGES, checked
 
@@ -121,7 +122,7 @@ class _Stage(nn.Module):
             nn.Conv2d(channels, channels, 3, padding=1, bias=False) for _ in range(shape.nodes)
         )
         self.norms = nn.ModuleList(norm(channels) for _ in range(shape.nodes))
-        self.dropout = nn.Dropout(shape.dropout)
+        self.dropout = Dropout(shape.dropout)
 
     def forward(self, x: Tensor, weights: Tensor, sizes: sums.Sizes, ids: Tensor) -> Tensor:
         rows = sums.begin(x, weights[:, :, 0], sizes)

@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from harness.base.errors import HarnessError
-from harness.data.transform import cutout_mask
 from harness.runs.checkpoint import Checkpoint
 from harness.runs.record import Run
 from harness.training.batches import Batches
@@ -17,7 +16,7 @@ from reproduce.nsa.applications import scores
 from reproduce.nsa.image_sets import image_parts
 from reproduce.nsa.members import architectures, at_random, predicting, probabilities
 from reproduce.nsa.network import WiredNet
-from reproduce.nsa.training import AT_ONCE, Recipe, Training, build, leave_curve, refuse_own_statistics
+from reproduce.nsa.training import AT_ONCE, Recipe, Training, build, refuse_own_statistics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,16 +45,16 @@ def run(run: Run, config: Config) -> None:
     checkpoint = Checkpoint(run)
     training = SemiSupervised(run, config, network, train, test)
     training.train(checkpoint)
-    leave_curve(run, training)
     if config.passes is None:
         members = architectures(network)
     else:
         members = at_random(network, run.stream("members"), config.passes)
     with predicting([network]):
         p = probabilities(members, [x for x, _ in test.in_order(AT_ONCE)])
-    for name, value in scores(p, test.y).items():
+    found = scores(p, test.y)
+    for name, value in found.items():
         run.metric(name, value)
-    run.metric("accuracy", 100 - scores(p, test.y)["error"], "%")
+    run.metric("accuracy", 100 - found["error"], "%")
     checkpoint.remove()
 
 
@@ -69,15 +68,18 @@ class SemiSupervised(Training):
 
     def batch(self, step: int) -> tuple[Tensor, Tensor]:
         """Labelled images, then unlabelled ones, whose labels no loss looks at."""
-        x, y = super().batch(step)
-        mine, labels = self.labelled.take(
-            self._chosen(step), self.run.stream(f"labelled crops of step {step}")
-        )
-        return torch.cat([self._cut(mine, f"labelled cutouts of step {step}"), x]), torch.cat([labels, y])
+        return self._view(step, "")
+
+    def _view(self, step: int, name: str) -> tuple[Tensor, Tensor]:
+        """The images of a step, cropped, flipped and cut by streams of this name."""
+        crops = self.run.stream(f"{name}crops of step {step}")
+        parts = [images.take(chosen, crops) for images, chosen in self._chosen(step)]
+        x, y = (torch.cat(part) for part in zip(*parts, strict=True))
+        return self.cut(x, f"{name}cutouts of step {step}"), y
 
     def loss(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Cross-entropy of the labelled images, and the squared distance of the logits of two passes."""
-        config, n = self.config, len(self._chosen(self.step))
+        config, n = self.config, min(self.batch_size, len(self.labelled))
         outputs = self.network(x, self.draw(len(x), f"architectures of step {self.step}"))
         both = outputs if isinstance(outputs, tuple) else (outputs,)
         loss = functional.cross_entropy(both[0][:n], y[:n])
@@ -93,30 +95,19 @@ class SemiSupervised(Training):
     def _again(self, x: Tensor) -> Tensor:
         """Logits of a second pass, which no gradient goes through; batch norm works as in training (D15)."""
         if self.config.two_views:
-            step = self.step
-            place = step % self.per_epoch * self.batch_size
-            indices = self._order[1][place : place + self.batch_size]  # of this step's unlabelled images
-            parts = ((self.labelled, self._chosen(step)), (self.images, indices))
-            crops = self.run.stream(f"second crops of step {step}")
-            x = torch.cat([images.take(chosen, crops)[0] for images, chosen in parts])
-            x = self._cut(x, f"second cutouts of step {step}")
+            x, _ = self._view(self.step, "second ")
         outputs = self.network(x, self.draw(len(x), f"second architectures of step {self.step}"))
         return outputs[0] if isinstance(outputs, tuple) else outputs
 
-    def _cut(self, x: Tensor, stream: str) -> Tensor:
-        """With a square left out of each image, where the others have one."""
-        if not self.config.cutout:
-            return x
-        mask = cutout_mask(len(x), *x.shape[2:], self.run.stream(stream), size=x.shape[2] // 2)
-        return x.masked_fill(torch.from_numpy(mask).to(x.device)[:, None], 0.0)
-
-    def _chosen(self, step: int) -> np.ndarray:
-        """The labelled images of a step: they go round in an order that is drawn anew each time."""
-        n, size = len(self.labelled), min(self.batch_size, len(self.labelled))
-        per_round = n // size
-        turn, place = divmod(step, per_round)
-        order = self.run.stream(f"order of labelled, round {turn}").permutation(n)
-        return order[place * size : (place + 1) * size]
+    def _chosen(self, step: int) -> list[tuple[Batches, np.ndarray]]:
+        """Which images of each kind are a step's: they go round in an order that is drawn anew each time."""
+        found = []
+        for name, images in (("labelled", self.labelled), ("unlabelled", self.images)):
+            size = min(self.batch_size, len(images))
+            turn, place = divmod(step, len(images) // size)
+            order = self.run.stream(f"order of {name}, round {turn}").permutation(len(images))
+            found.append((images, order[place * size : (place + 1) * size]))
+        return found
 
 
 def ramp(share: float) -> float:

@@ -29,11 +29,23 @@ UNCHOSEN = 2  # norms, those of the stem and of the first node, that come before
 class Config(Recipe):
     """A training, and how many architectures are looked at behind it."""
 
-    scored: int = 100  # seen architectures, and as many unseen ones (sections 3 and 4.2)
+    tests: int = 20  # points of the curves of Figures 2 and 3
+    scored: int = 100  # seen architectures that are looked at in each mode of batch norm (section 3)
+    unseen: int = 100  # architectures that were not trained (section 4.2)
     members: int = 500  # of the largest ensemble (section 4.1)
     estimated_images: int = 1024  # by which batch norm is estimated anew for an architecture
     first_unseen: int = 50501  # id (D10)
     probe: Probe | None = field(default_factory=Probe)  # of batch means
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.unseen and (self.learn_aggregation or self.conditional_norm or self.own_statistics):
+            raise HarnessError(
+                "an architecture that was not trained has no weights and no statistics of its own: write"
+                " unseen: 0"
+            )
+        if self.unseen and not self.scored:
+            raise HarnessError("unseen architectures are told from seen ones: write scored, or unseen: 0")
 
 
 def run(run: Run, config: Config) -> None:
@@ -47,13 +59,15 @@ def run(run: Run, config: Config) -> None:
     training = Training(run, config, network, train, test, _probes(run, config, network, train))
     checkpoint = Checkpoint(run)
     training.train(checkpoint)
-    leave_curve(run, training)
+    if config.tests:
+        leave_curve(run, training)
     if config.probe:
         _leave_batch_means(run, config.probe, training.probed)
     looks = Looks(run, network, train, test, config)
     right = checkpoint.phase("seen", looks.seen)
-    checkpoint.phase("modes", partial(looks.modes, right))
-    if not (config.learn_aggregation or config.conditional_norm or config.own_statistics):
+    if config.scored:
+        checkpoint.phase("modes", partial(looks.modes, right))
+    if config.unseen:
         checkpoint.phase("unseen", partial(looks.unseen, right))
     run.metric("parameters", sum(p.numel() for p in network.parameters()))
     checkpoint.remove()
@@ -121,7 +135,7 @@ class Looks:
         config, found = self.config, []
         batches = self.test.in_order(AT_ONCE)
         self.network.eval()
-        ids = range(config.first_unseen, config.first_unseen + config.scored)
+        ids = range(config.first_unseen, config.first_unseen + config.unseen)
         for i, number in enumerate(ids, 1):
             which = self.network.foreign(wiring(number, config.nodes))
             found.append(_halves(log_probabilities(self.network, batches, which), self.test.y))

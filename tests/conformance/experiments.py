@@ -168,7 +168,7 @@ def content(state: Any) -> str:
                 add(value)
         elif isinstance(one, torch.Tensor):
             digest.update(f"{one.dtype}{tuple(one.shape)}".encode())
-            digest.update(one.detach().contiguous().numpy().tobytes())
+            digest.update(one.detach().cpu().contiguous().numpy().tobytes())
         else:
             digest.update(repr(one).encode())
 
