@@ -11,7 +11,7 @@ from harness.base.files import ROOT
 from harness.base.layout import KINDS
 from harness.base.yamlfile import Lines, line_of, nearest, read_with_lines, validate
 from harness.spec import consistency
-from harness.spec.expand import each, expanded, merged, points, replaced, sides_of
+from harness.spec.expand import expanded, merged, points, replaced, sides_of
 from harness.spec.experiments import Absence, RunSpec, paper
 from harness.spec.printed import numbers
 from harness.spec.slips import refuse

@@ -13,7 +13,11 @@ YAML = "tables/mini/table_1.yaml"
     [
         ("high | strong > low | strong", '{right: [low, strong], left: [high, strong], relation: ">"}', True),
         ("low | strong", "low | strong by 0", False),
-        ("over: {a: [low, high, low], b: [strong, weak, strong]}", "over: {b: [strong, weak, strong], a: [low, high, low]}", False),
+        (
+            "over: {a: [low, high, low], b: [strong, weak, strong]}",
+            "over: {b: [strong, weak, strong], a: [low, high, low]}",
+            False,
+        ),
     ],
 )
 def test_the_hash_of_a_claim_is_that_of_what_is_judged(tmp_path, old, new, same):
