@@ -191,7 +191,7 @@ def replaced(value: Any, words: dict[str, Any]) -> Any:
 
 
 def lines_of(test: dict[str, Any]) -> list[list[Any]]:
-    """What a trend runs along: its list, or the last of its words. Each value of any other word has a line."""
+    """What a trend runs along: its list, or the last of its words. Values of other words have a line each."""
     sides = [one["over"] for one in each(test) if "over" in one]
     if all(isinstance(side, list) and isinstance(side[0], list | dict) for side in sides):
         return sides
