@@ -48,7 +48,7 @@ def _of_artefact(artefact: Artefact, words: list[str], root: Path) -> Iterator[s
             yield f"{'never accepted':15} {place}"
             continue
         yield "; ".join([f"{claim.verdict:15} {place}", *_known(found, claim)])
-        layout = Layout(found.scale, root)
+        layout = Layout(found.scale_of(claim), root)
         yield from (f"    {change.sentence}" for change in history.of_claim(artefact.name, claim.id, layout))
 
 
@@ -56,8 +56,9 @@ def _known(found: Outcome, claim: Claim) -> Iterator[str]:
     """What was measured at which scale, of how many runs, what it hangs on, and what it would take."""
     yield claim.reason
     runs = {part.runs for part in claim.parts if part.runs}
-    yield f"scale {found.scale}" + (f", {min(runs)} runs of each method at least" if runs else "")
-    if claim.verdict in JUDGED and (differs := found.artefact.differs(found.scale)):
+    scale = found.scale_of(claim)
+    yield f"scale {scale}" + (f", {min(runs)} runs of each method at least" if runs else "")
+    if claim.verdict in JUDGED and (differs := found.artefact.differs(scale)):
         yield f"hangs on {', '.join(differs)}"
     if found.old:
         yield f"{outcomes.OLD} {found.old}"

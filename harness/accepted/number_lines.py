@@ -45,6 +45,7 @@ def one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
             written = [c.select.get("why", "") for c in o.artefact.cells if (c.row, c.column) == asked]
             why = known(o, written[0] if written else "") if word == "differs" else ""
             takes = f" **{capital(runs)}.**" if runs else ""
+            ours += f" at scale {cell['scale']}" if cell.get("scale") else ""
             told = f"{ours}, printed {cell['reported']}. *{capital(cell['reason'])}.*"
             yield f"- {cell['row']}, {cell['column']}: {told}{why}{takes} ({link(o)})"
         if cells[SHOWN:]:

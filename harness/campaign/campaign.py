@@ -33,17 +33,26 @@ FULL = 1 << 20  # bytes: with less than this left, a job of this project fails
 LOGGER = logging.getLogger("snakemake.logging")
 interrupted = threading.Event()
 failures: list[str] = []  # of this campaign, as they are told at its end
+_KEYS = ["scale", "paper", "holes"]  # of --config
 _held: list[IO[str]] = []  # open for as long as the process lives: closing it would release the lock
 
 
 def scale_of(config: Mapping[str, Any]) -> str:
-    """The scale that config/config.yaml or --config names; any other key but `paper` is a slip."""
+    """The scale that config/config.yaml or --config names; a key that nobody reads is a slip."""
     for key in config:
-        if key not in ("scale", "paper"):
-            raise HarnessError(f"--config {key}=… does not exist: {nearest(key, ['scale', 'paper'])}")
+        if key not in _KEYS:
+            raise HarnessError(f"--config {key}=… does not exist: {nearest(key, _KEYS)}")
     scale = config.get("scale")
     scale_rank(scale)
     return scale
+
+
+def holes_of(config: Mapping[str, Any]) -> bool:
+    """`--config holes=true`: nothing is run, and what is made has holes where runs are not there."""
+    holes = config.get("holes", False)
+    if not isinstance(holes, bool):
+        raise HarnessError(f"--config holes={holes} is neither true nor false: write holes=true")
+    return holes
 
 
 def papers_of(config: Mapping[str, Any], names: Sequence[str]) -> list[str]:

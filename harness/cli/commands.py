@@ -112,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("source")
     sub = command("make", _make, "step of the pipeline: one artefact from its runs")
     sub.add_argument("artefact")
+    sub.add_argument("--holes", action="store_true", help="of the runs that are there, without the others")
     sub = command("report", _report, "step of the pipeline: the HTML report, of whatever there is")
     sub.add_argument("--paper", default="", help="a page of this one alone")
     return parser
@@ -277,9 +278,11 @@ def _fetch(options: argparse.Namespace) -> int:
 
 
 def _make(options: argparse.Namespace) -> int:
+    from harness.make.fresh import with_holes
     from harness.make.make import make
 
-    make(artefacts.find(options.artefact), Layout(options.scale))
+    layout, artefact = Layout(options.scale), artefacts.find(options.artefact)
+    make(with_holes(artefact, layout) if options.holes else artefact, layout)
     return 0
 
 

@@ -34,8 +34,8 @@ def decided_by(artefact: Artefact, scale: str, root: Path = ROOT) -> dict[str, s
         "experiments": _hash(repr((artefact.differs(scale), artefact.absences(scale, root)))),
         "code": step_id("harness.make.make"),
     }
-    if holes := fingerprint.holes_of(artefact, scale, root):
-        found["holes"] = _hash(json.dumps(holes))
+    if artefact.lacking:
+        found["smaller scale"] = _hash(repr(fingerprint.filled_from(artefact, scale, root)))
     if artefact.kind == "figure":
         found["drawing"] = drawing_id(artefact.drawing)
     return found

@@ -61,7 +61,9 @@ def outdated(artefact: Artefact, noted: dict[str, Any], scale: str, root: Path =
 
 def as_noted(artefact: Artefact, noted: dict[str, Any]) -> Artefact:
     """With the holes that its provenance, or the note of its making, tells of; or already has."""
-    return artefact.without(noted["holes"]["lacking"]) if noted.get("holes") else artefact
+    holes = noted.get("holes")
+    lacking = holes.get("lacking") if isinstance(holes, dict) else None
+    return artefact.without(map(str, lacking)) if isinstance(lacking, list) else artefact
 
 
 def holes_of(artefact: Artefact, scale: str, root: Path = ROOT) -> dict[str, Any]:
