@@ -49,10 +49,10 @@ def scale_of(config: Mapping[str, Any]) -> str:
 
 def holes_of(config: Mapping[str, Any]) -> bool:
     """`--config holes=true`: nothing is run, and what is made has holes where runs are not there."""
-    holes = config.get("holes", False)
-    if not isinstance(holes, bool):
+    holes = str(config.get("holes", False)).lower()
+    if holes not in ("true", "false"):
         raise HarnessError(f"--config holes={holes} is neither true nor false: write holes=true")
-    return holes
+    return holes == "true"
 
 
 def papers_of(config: Mapping[str, Any], names: Sequence[str]) -> list[str]:
