@@ -121,10 +121,11 @@ def caption(
     spreads = [words for kind, words in kinds.items() if (cells["spread_kind"] == kind).any()]
     if spreads:
         parts.append(f"In parentheses: {'; '.join(spreads)}.")
-    for smaller in dict.fromkeys(cells.get("scale", ())):
-        if smaller:
-            of = ", and is not drawn" * (artefact.kind == "figure")
-            parts.append(f"{SMALLER} is of scale {smaller}{_set_up(artefact, smaller)}{of}.")
+    for smaller in filter(None, dict.fromkeys(cells.get("scale", ()))):
+        behind = sorted({int(n) for n in cells["n"][cells["scale"] == smaller] if n > 0})
+        of = f", n = {_span(behind)} per number" if behind else ""
+        of += ", and is not drawn" * (artefact.kind == "figure")
+        parts.append(f"{SMALLER} is of scale {smaller}{_set_up(artefact, smaller)}{of}.")
     if truths:
         parts.append(f"Truth: {'; '.join(truths)}.")
     if outdated:

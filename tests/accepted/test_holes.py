@@ -16,6 +16,7 @@ from harness.base.layout import Layout
 from harness.make.fresh import with_holes
 from harness.make.make import make, render
 from harness.numbers.cellfile import read_cells
+from harness.report import build
 from harness.runs.execute import execute
 from harness.spec import artefacts, experiments
 
@@ -27,7 +28,9 @@ SCALES = """\
         seeds: [0, 1]
 """
 EXPERIMENTS = tiny.EXPERIMENTS[: tiny.EXPERIMENTS.index("    scales:")] + SCALES
-TABLE = tiny.TABLE.replace("comparable_from: smoke", "comparable_from: paper") + """\
+TABLE = (
+    tiny.TABLE.replace("comparable_from: smoke", "comparable_from: paper")
+    + """\
   - id: strong-is-weak
     text: Both methods have the same mean.
     where: section 2
@@ -37,6 +40,7 @@ TABLE = tiny.TABLE.replace("comparable_from: smoke", "comparable_from: paper") +
     where: section 3
     tests: [high | weak > low | weak]
 """
+)
 FIGURE = TABLE.replace("table_1", "figure_1").replace('"Table 1,', '"Figure 1,') + "figure: {x: x, y: y}\n"
 DRAWING = '''\
 """Figure 1."""
@@ -106,7 +110,7 @@ def test_a_smaller_scale_is_marked_and_the_caption_says_which(root):
     strong, weak, correlation = low.split("|")[2:5]
     assert "°" in weak and "°" not in strong + correlation
     assert "Scale paper, 6 runs (seeds 0 to 2), n = 3 per number" in page
-    assert "° is of scale cpu (not the published set-up: D1)." in page
+    assert "° is of scale cpu (not the published set-up: D1), n = 2 per number." in page
 
 
 def test_a_claim_is_judged_at_one_scale_and_never_across_two(root):
@@ -188,6 +192,18 @@ def test_counts_keep_the_published_set_up_and_smaller_ones_apart(root):
     assert "scale cpu, 2 runs of each method" in claim and "hangs on D1" in claim
 
 
+def test_the_report_tells_of_each_scale(root):
+    layout = remade(root)
+    assert build(layout, root) == []
+    page = layout.report.read_text(encoding="utf-8")
+    assert (
+        page.count("at scale cpu; judged from scale paper on") == 2 and "6 of its runs are not there" in page
+    )
+    assert page.count('<p class="why">At scale cpu: ') == 2
+    for name in (headline.PUBLISHED, headline.SMALLER, *headline.SENTENCES):
+        assert f"<li><b>{name}</b>" in page
+
+
 def test_when_more_runs_have_come_check_asks_to_accept_it_again(root):
     accept(table(root), remade(root), "the strong half", root)
     run(root, "weak", seeds=[0])
@@ -232,4 +248,4 @@ def test_a_figure_draws_one_scale(root):
     assert drawn[other]["value"].isna().all() and (drawn[other]["n"] == 0).all()
     assert drawn[~other].equals(cells[~other]) and cells[other]["value"].notna().all()
     page = (layout.results / "figures/mini/figure_1.md").read_text(encoding="utf-8")
-    assert "° is of scale cpu (not the published set-up: D1), and is not drawn." in page
+    assert "° is of scale cpu (not the published set-up: D1), n = 2 per number, and is not drawn." in page
