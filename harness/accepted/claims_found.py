@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.accepted import history, outcomes
+from harness.accepted.number_lines import each
 from harness.accepted.outcomes import Outcome
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.layout import Layout
 from harness.numbers.claim_record import Claim, needed_of
 from harness.numbers.verdict_words import JUDGED
-from harness.runs.forecast import duration
 from harness.spec import artefacts, experiments
 from harness.spec.artefacts import Artefact
 
@@ -62,8 +62,7 @@ def _known(found: Outcome, claim: Claim) -> Iterator[str]:
         yield f"hangs on {', '.join(differs)}"
     if found.old:
         yield f"{outcomes.OLD} {found.old}"
-    each = f" ({duration(found.seconds)} each)" if found.seconds else ""
-    if needed := needed_of(claim, each):
+    if needed := needed_of(claim, each(found, claim)):
         yield needed
 
 

@@ -102,7 +102,7 @@ def _read(artefact: Artefact, layout: Layout, base: Path) -> Outcome | None:
     if noted.get("holes", {}).get("filled"):
         under = accepted(artefact, layout.root, SCALES[: scale_rank(layout.scale)])
     if under and under.old and not old:
-        old = f"filled up with what scale {under.scale} has, {under.old},"
+        old = f"filled from scale {under.scale}, {under.old}"
     return Outcome(artefact, layout.scale, *read, page.relative_to(layout.root).as_posix(), old, usual)
 
 

@@ -204,7 +204,9 @@ def _where(o: Outcome, claim: Claim) -> str:
 
 
 def _it_takes(o: Outcome, claim: Claim) -> str:
-    runs = needed_of(claim, each(o)).removesuffix(": what was measured lies where the claim begins or ends")
+    runs = needed_of(claim, each(o, claim)).removesuffix(
+        ": what was measured lies where the claim begins or ends"
+    )
     return f" **{capital(runs)}.**" if runs else ""
 
 

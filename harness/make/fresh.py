@@ -74,7 +74,8 @@ def note_made(
 
 def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> dict[str, dict[str, Any]]:
     """The records that it stands on; an error where its YAML, drawing, runs or their code changed since."""
-    again = f"make it again with `snakemake {artefact.target} --config scale={layout.scale}`"
+    holes = " holes=true" * bool(artefact.lacking)
+    again = f"make it again with `snakemake {artefact.target} --config scale={layout.scale}{holes}`"
     records = {}
     for spec in artefact.runs(layout.scale, root):
         records[spec.id] = read_record(layout.run_folder(spec.id))

@@ -208,12 +208,14 @@ def _add_accepted(section: Section, layout: Layout, root: Path) -> None:
     """Beside each claim how it fares at a larger scale, if it was accepted there, and how it once fared."""
     found = outcomes.accepted(section.artefact, root)
     larger = found if found and scale_rank(found.scale) > scale_rank(layout.scale) else None
-    known = {claim.id: claim for claim in larger.claims} if larger else {}
-    past = history.read(Layout(larger.scale if larger else layout.scale, root))
-    mine = [change for change in past if change.artefact == section.artefact.name]
+    known = {claim.id: claim for claim in larger.claims if not claim.scale} if larger else {}
+    scales = {layout.scale, larger.scale} if larger else {layout.scale}
+    past = {scale: history.read(Layout(scale, root)) for scale in scales}
     for claim in section.claims:
+        mine = section.artefact.name, claim["id"]
         claim["larger"] = (larger.scale, known[claim["id"]]) if claim["id"] in known else None
-        claim["history"] = [change.sentence for change in mine if change.claim == claim["id"]]
+        scale = larger.scale if claim["larger"] else layout.scale
+        claim["history"] = [each.sentence for each in past[scale] if (each.artefact, each.claim) == mine]
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def outdated(artefact: Artefact, noted: dict[str, Any], scale: str, root: Path =
     if today.keys() != then.keys():
         named = min(today.keys() ^ then.keys())
         return f"was accepted {'with' if named in then else 'without'} {named}"
-    if holes and holes["filled"] != filled_from(artefact, scale, root):
+    if holes and holes.get("filled") != filled_from(artefact, scale, root):
         return "was accepted with holes that another outcome of a smaller scale filled"
     other = {run: _other_keys(then[run], today[run]) for run in then if then[run] != today[run]}
     if not other:
