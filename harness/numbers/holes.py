@@ -38,11 +38,12 @@ def judged(
     mine = {(f.row, f.column) for f in whole if f.estimate or f.text}
     there, said, smaller = _accepted_below(artefact, scale, root)
     lines = []
-    for f in filled:
+    for cell, f in pairs:
         place = f.row, f.column
         if place in part and f.verdict.word in JUDGED:
             f = replace(f, verdict=Verdict("unclear", f"{part[place]}: judged when all are"))
-        other = there.get(place) if f.estimate is None and not f.text else None
+        ended = f.verdict.reason == cell.select.get("missing")  # its runs are there, and left no such rows
+        other = there.get(place) if f.estimate is None and not f.text and not ended else None
         same = other and other["reported"] == (f.reported or "")
         lines.append(other | {"runs": "", "scale": other.get("scale") or smaller} if same else f.line())
     claims = list(_claims(artefact, judge_claims(artefact, whole, scale), mine, said, smaller))

@@ -234,6 +234,17 @@ def test_a_provenance_that_hides_a_hole_is_found(root):
     assert any("without mini/noise/weak" in change.what for change in check(layout, root, here=False).changes)
 
 
+def test_a_smaller_number_that_passes_for_one_of_the_larger_scale_is_found(root):
+    layout = remade(root)
+    accept(table(root), layout, "the strong half", root)
+    for suffix, ends in ((".cells.csv", ",cpu\n"), (".claims.csv", ",cpu\n")):
+        path = layout.published / f"tables/mini/table_1{suffix}"
+        path.write_text(path.read_text().replace(ends, ",\n"))
+    told = {change.place: change.what for change in check(layout, root, here=False).changes}
+    assert told["low / weak"] == "was of scale '' and is of 'cpu'"
+    assert told["claim weak-rises"] == "said '' and says 'cpu'"
+
+
 def test_a_figure_draws_one_scale(root):
     tiny.write(root, "figures/mini/figure_1.yaml", FIGURE)
     tiny.write(root, "figures/mini/figure_1.py", DRAWING)
