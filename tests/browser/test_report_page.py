@@ -98,7 +98,9 @@ def test_paper_kind_and_judged_narrow_together(page):
 
 
 def test_a_count_in_the_overview_shows_what_it_counts(page):
-    page.click('button.count[data-paper="sotl"][data-rows="claims at a smaller one"][data-verdict="contradicts"]')
+    page.click(
+        'button.count[data-paper="sotl"][data-rows="claims at a smaller one"][data-verdict="contradicts"]'
+    )
     assert len(page.visible(".item")) == 1 and "SoGN leads" in page.visible(".item")[0]
 
 
