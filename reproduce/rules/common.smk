@@ -27,7 +27,11 @@ def fetched_for(wildcards):
 
 def runs_of(artefact):
     """What must be run first; nothing where what is lacking leaves holes."""
-    return [] if HOLES else [f"{RESULTS}/runs/{run.id}/run.json" for run in artefact.runs(SCALE)]
+    return (
+        []
+        if HOLES
+        else [f"{RESULTS}/runs/{run.id}/run.json" for run in artefact.runs(SCALE)]
+    )
 
 
 def files_of(artefact):
