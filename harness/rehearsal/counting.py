@@ -19,17 +19,27 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import flop_registry
 
+from harness.published.rehearsed import COUNTS
 from harness.rehearsal.pretend_gpu import GPUTensor, PretendGPU
 from harness.runs.record import Run
 from harness.supernet.ranking import Gradients
 from harness.training.batches import Batches
 from harness.training.loop import Loop
 
-COUNTS = ("flops", "bytes", "kernels", "steps")  # bytes: of what multiplies no matrices
 FLOPS, BYTES, KERNELS, STEPS = range(len(COUNTS))
-CALLS = 6  # of a network with the same shapes, and steps of a training, that are really taken
+CALLS = 4  # of a network with the same shapes, and steps of a training, that are really taken
 VIEWS = {"view", "detach", "t", "transpose", "permute", "expand", "slice", "select", "unsqueeze", "squeeze"}
-VIEWS |= {"_unsafe_view", "as_strided", "unbind", "split", "split_with_sizes", "alias", "_reshape_alias", "empty"}
+VIEWS |= {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"}
+VIEWS |= {
+    "_unsafe_view",
+    "as_strided",
+    "unbind",
+    "split",
+    "split_with_sizes",
+    "alias",
+    "_reshape_alias",
+    "empty",
+}
 
 
 class Enough(BaseException):
@@ -40,7 +50,7 @@ class Count:
     """`now`: so much so far, with what was left out."""
 
     def __init__(self, gpu: PretendGPU, seconds: float) -> None:
-        self.gpu, self.until = gpu, time.process_time() + seconds
+        self.gpu, self.seconds, self.until = gpu, seconds, float("inf")
         self.now, self.live, self.peak = np.zeros(len(COUNTS)), 0, 0
         self.sizes: dict[int, list[int]] = {}  # of a storage: bytes, and the tensors that have it
         self.cycles: dict[Any, list[np.ndarray]] = defaultdict(list)
@@ -53,7 +63,9 @@ class Count:
 
     def watch(self, func: Any, args: tuple, kwargs: dict[str, Any], out: Any) -> None:
         """An operation on the GPU."""
-        outputs = [one for one in (out if isinstance(out, list | tuple) else [out]) if isinstance(one, Tensor)]
+        outputs = [
+            one for one in (out if isinstance(out, list | tuple) else [out]) if isinstance(one, Tensor)
+        ]
         for one in outputs:
             self._lives(one)
         if self.mute:
@@ -95,6 +107,8 @@ class Count:
 
     def begin(self, key: Any) -> bool:
         """A network is called: whether what follows is known by now."""
+        if self.until == float("inf"):
+            self.until = time.process_time() + self.seconds  # what came before is no work for a GPU
         if time.process_time() > self.until:
             raise Enough
         if self.cycle is not None and not self.mute:
@@ -131,7 +145,7 @@ def _root_call(count: Count) -> Callable[..., Any]:
 
     def call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         tensors = [one for one in args if isinstance(one, GPUTensor)]
-        if count.inside or not tensors:
+        if count.inside or not tensors or _is_watched(module):
             return plain(module, *args, **kwargs)
         shapes = tuple(tuple(one.shape) for one in tensors)
         key = id(module), module.training, torch.is_grad_enabled(), shapes
@@ -146,6 +160,11 @@ def _root_call(count: Count) -> Callable[..., Any]:
         return out
 
     return call
+
+
+def _is_watched(module: nn.Module) -> bool:
+    """Somebody wants to see what happens inside."""
+    return any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
 
 
 def _shape(out: Any) -> Any:
@@ -218,11 +237,12 @@ def counting(gpu: PretendGPU, seconds: float) -> Iterator[Count]:
             patch(owner, name, either)
 
         def stepped(plain: Callable[..., Any]) -> Callable[..., Any]:
-            def step(*args: Any, **kwargs: Any) -> Any:
-                if count.mute:
+            def step(optimiser: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> Any:
+                there = isinstance(optimiser.param_groups[0]["params"][0], GPUTensor)
+                if count.mute or not there:  # of a schedule alone, which has an optimiser without a network
                     return None
                 count.now[STEPS] += 1
-                return plain(*args, **kwargs)
+                return plain(optimiser, *args, **kwargs)
 
             return step
 

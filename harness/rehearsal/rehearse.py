@@ -1,8 +1,8 @@
 """Every run of scale paper, built at its full size, killed, resumed, and counted on a hollow GPU."""
 
-import csv
+import hashlib
 import importlib
-import io
+import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -15,65 +15,62 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from torch import nn
 
 from harness import data
 from harness.base.errors import HarnessError
-from harness.base.files import ROOT, write_atomic
 from harness.base.settings import build
+from harness.code.code_id import code_id
 from harness.data.images import Card, Identity, Images
 from harness.data.splits import Split
-from harness.rehearsal.counting import COUNTS, Enough, counting
+from harness.published.rehearsed import COUNTS, kind, read, write
+from harness.rehearsal.counting import Enough, counting
 from harness.rehearsal.pretend_gpu import PretendGPU
 from harness.runs.checkpoint import Checkpoint
 from harness.runs.ground_truth import Asked
 from harness.runs.record import Run
 from harness.spec.experiments import RunSpec
+from harness.training.batches import Pixels
 
-COLUMNS = ("scale", "run", *COUNTS, "memory", "checkpoint", "records", "whole", "note")
-SECONDS = 20.0  # of a processor that a rehearsal may take, once its run has begun
+SECONDS = 2.5  # of a processor that a rehearsal may take, once its run has begun
 
 
 class Killed(BaseException):
     """The process of the run ends here."""
 
 
-def path(root: Path = ROOT) -> Path:
-    return root / "published" / "rehearsed.csv"
+def wanted(runs: Iterable[RunSpec]) -> list[RunSpec]:
+    """One of each kind that may train on a GPU; of every method one setting before any has two."""
+    found = {kind(spec): spec for spec in runs if "device" in spec.config}
+    places: dict[str, int] = {}
+    for name in found:
+        method = name.rpartition("/")[0]
+        places[name] = sum(other.startswith(f"{method}/") for other in places)
+    return [found[name] for name in sorted(places, key=places.__getitem__)]
 
 
-def read(root: Path = ROOT) -> dict[tuple[str, str], dict[str, str]]:
-    """By scale and by run without its seed: seeds take the same."""
-    if not path(root).is_file():
-        return {}
-    with path(root).open(encoding="utf-8", newline="") as file:
-        return {(row["scale"], row["run"]): row for row in csv.DictReader(file)}
+def identity(spec: RunSpec) -> str:
+    """Of which config and code a row tells."""
+    text = json.dumps([spec.config, code_id(spec.module)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def write(rows: dict[tuple[str, str], dict[str, Any]], root: Path = ROOT) -> None:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows[key] for key in sorted(rows))
-    write_atomic(path(root), text.getvalue())
-
-
-def kind(spec: RunSpec) -> str:
-    """A run's name without its seed."""
-    return spec.id.rpartition("/")[0]
-
-
-def wanted(runs: Iterable[RunSpec]) -> Iterator[RunSpec]:
-    """One of each kind that may train on a GPU."""
-    seen = set()
-    for spec in runs:
-        if "device" in spec.config and kind(spec) not in seen:
-            seen.add(kind(spec))
-            yield spec
+def rehearse_all(runs: Iterable[RunSpec], minutes: float) -> Iterator[dict[str, Any]]:
+    """Those that no row tells of, for as long; each is kept as it comes."""
+    rows, until = read(), time.monotonic() + 60 * minutes
+    for spec in wanted(runs):
+        if rows.get((spec.scale, kind(spec)), {}).get("of") == identity(spec):
+            continue
+        if time.monotonic() > until:
+            return
+        row = rows[spec.scale, kind(spec)] = rehearse(spec)
+        write(rows)
+        yield row
 
 
 def rehearse(spec: RunSpec, seconds: float = SECONDS) -> dict[str, Any]:
-    """A row of COLUMNS; what went wrong is its note."""
-    row = {"scale": spec.scale, "run": kind(spec), "whole": 0, "note": ""}
+    """A row of the table; what went wrong is its note."""
+    row = {"scale": spec.scale, "run": kind(spec), "of": identity(spec), "whole": 0, "note": ""}
     spec = replace(spec, config={**spec.config, "device": "cuda"})
     module = importlib.import_module(spec.module)
     gpu = PretendGPU(hollow=True)
@@ -83,10 +80,9 @@ def rehearse(spec: RunSpec, seconds: float = SECONDS) -> dict[str, Any]:
         try:
             with gpu.use():
                 row["checkpoint"] = _killed(go, spec, gpu, Path(folder), seconds)
-                with counting(gpu, seconds) as count:
-                    with suppress(Enough):
-                        go(Run(spec, Path(folder)))
-                        row["whole"] = 1
+                with counting(gpu, seconds) as count, suppress(Enough):
+                    go(Run(spec, Path(folder)))
+                    row["whole"] = 1
         except (Exception, Killed) as error:
             row["note"] = f"{type(error).__name__}: {error}".splitlines()[0][:120]
             return row
@@ -108,9 +104,9 @@ def _killed(go: Callable[[Run], None], spec: RunSpec, gpu: PretendGPU, folder: P
         plain(checkpoint, state)
         raise Killed
 
-    with mock.patch.object(Checkpoint, "due", property(lambda _: True)), counting(gpu, seconds):
-        with mock.patch.object(Checkpoint, "save", save), suppress(Killed, Enough):
-            go(Run(spec, folder))
+    due, saves = property(lambda _: True), mock.patch.object(Checkpoint, "save", save)
+    with mock.patch.object(Checkpoint, "due", due), saves, counting(gpu, seconds), suppress(Killed, Enough):
+        go(Run(spec, folder))
     file = folder / "checkpoint"
     return file.stat().st_size if file.is_file() else 0
 
@@ -140,7 +136,11 @@ def _stand_ins(stack: ExitStack) -> None:
             return data.split(rule, n, **more)
         return data.split("halves", n)  # a published file that is not here: those that are known divide alike
 
+    grey = lambda x: Pixels(np.full(x.shape[-1], 128.0), np.full(x.shape[-1], 64.0))  # noqa: E731
     stack.enter_context(mock.patch.object(Asked, "truths", truths))
+    stack.enter_context(mock.patch.object(Pixels, "of", grey))
+    for word in ("kaiming_normal_", "kaiming_uniform_", "xavier_uniform_", "uniform_", "normal_"):
+        stack.enter_context(mock.patch.object(nn.init, word, lambda tensor, *_, **__: tensor))
     known = {data.load: lambda name, split, **_: _images(name, split), data.split: split}
     for name, module in list(sys.modules.items()):
         for word in ("load", "split") if name.startswith("reproduce.") else ():
