@@ -59,6 +59,8 @@ class Count:
         self.mute, self.inside = False, 0
         self.loops: dict[str, list[Any]] = {}  # by unit: where it began, first, last, total
         self.batches: dict[Any, Any] = {}
+        self.last = ""  # the loop that told last
+        self.listeners: dict[int, int] = {}  # of a network, as it was called first
         gpu.watch = self.watch
 
     def watch(self, func: Any, args: tuple, kwargs: dict[str, Any], out: Any) -> None:
@@ -109,8 +111,7 @@ class Count:
         """A network is called: whether what follows is known by now."""
         if self.until == float("inf"):
             self.until = time.process_time() + self.seconds  # what came before is no work for a GPU
-        if time.process_time() > self.until:
-            raise Enough
+        self.end_if_late()
         if self.cycle is not None and not self.mute:
             self.cycles[self.cycle[0]].append(self.now - self.cycle[1])
         self.cycle, known = (key, self.now.copy()), len(self.cycles[key]) >= CALLS
@@ -118,6 +119,14 @@ class Count:
         if known:
             self.now += np.mean(self.cycles[key][1:], axis=0)
         return known
+
+    def is_watched(self, network: nn.Module) -> bool:
+        """Somebody wants to see what happens inside, and has left a function there since the first call."""
+        found = 0
+        for part in network.modules():
+            found += len(part._forward_hooks) + len(part._forward_pre_hooks)
+            found += sum(callable(one) and not isinstance(one, type) for one in vars(part).values())
+        return found > self.listeners.setdefault(id(network), found)
 
     def progress(self, step: int, total: int, unit: str) -> None:
         """How far a loop is; `extrapolated` makes use of where it stood first and last."""
@@ -127,7 +136,14 @@ class Count:
             self.loops[unit] = [self.now.copy(), step, step, total, self.now.copy()]
         else:
             loop[2:] = [step, total, self.now.copy()]
-        if time.process_time() > self.until:
+        self.last = unit
+        self.end_if_late()
+
+    def end_if_late(self) -> None:
+        """Not before it can be told how a loop goes on, where that does not take far too long."""
+        late = time.process_time() - self.until
+        known = self.last and self.loops[self.last][2] > self.loops[self.last][1]
+        if late > (0 if known else 5 * self.seconds):
             raise Enough
 
     def extrapolated(self) -> tuple[np.ndarray, bool]:
@@ -145,7 +161,7 @@ def _root_call(count: Count) -> Callable[..., Any]:
 
     def call(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
         tensors = [one for one in args if isinstance(one, GPUTensor)]
-        if count.inside or not tensors or _is_watched(module):
+        if count.inside or not tensors or count.is_watched(module):
             return plain(module, *args, **kwargs)
         shapes = tuple(tuple(one.shape) for one in tensors)
         key = id(module), module.training, torch.is_grad_enabled(), shapes
@@ -160,11 +176,6 @@ def _root_call(count: Count) -> Callable[..., Any]:
         return out
 
     return call
-
-
-def _is_watched(module: nn.Module) -> bool:
-    """Somebody wants to see what happens inside."""
-    return any(part._forward_hooks or part._forward_pre_hooks for part in module.modules())
 
 
 def _shape(out: Any) -> Any:

@@ -21,6 +21,7 @@ from harness.runs.forecast import Past
 from harness.spec.experiments import RunSpec, all_runs
 
 DEVICES = Path(__file__).with_name("devices.yaml")
+DAY = 24 * 60
 NUMBERS = ("flops", "bytes", "kernels")
 
 
@@ -98,6 +99,14 @@ def needs(runs: Iterable[RunSpec], known: Past, gpu: Device, root: Path = ROOT) 
         memory = max(memory, float(row["memory"] or 0) if row else 0.0)
         joules += (known.expect(run)[0] or 0.0) * gpu.watts
     return memory, joules / 3.6e6
+
+
+def minutes(spec: RunSpec, root: Path = ROOT) -> int:
+    """That a job may take on a cluster: thrice the forecast on the slowest GPU here; without one a day."""
+    row = counted(root).get((spec.scale, kind(spec)))
+    if row is None or spec.config.get("device") != "cuda":
+        return DAY
+    return 30 + math.ceil(max(3 * gpu.seconds(row) for gpu in devices().values()) / 60)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ import importlib
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -15,9 +16,11 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from PIL import Image
 from torch import nn
 
 from harness import data
+from harness.base import files
 from harness.base.errors import HarnessError
 from harness.base.settings import build
 from harness.code.code_id import code_id
@@ -40,13 +43,17 @@ class Killed(BaseException):
 
 
 def wanted(runs: Iterable[RunSpec]) -> list[RunSpec]:
-    """One of each kind that may train on a GPU; of every method one setting before any has two."""
+    """One of each kind that may train on a GPU: of each experiment one, then a second; methods first."""
     found = {kind(spec): spec for spec in runs if "device" in spec.config}
-    places: dict[str, int] = {}
+    of_method, of_experiment = Counter(), Counter()
+    settings, turns = {}, {}
     for name in found:
-        method = name.rpartition("/")[0]
-        places[name] = sum(other.startswith(f"{method}/") for other in places)
-    return [found[name] for name in sorted(places, key=places.__getitem__)]
+        settings[name] = of_method[name.rpartition("/")[0]]
+        of_method[name.rpartition("/")[0]] += 1
+    for name in sorted(settings, key=settings.__getitem__):
+        turns[name] = of_experiment[name.rpartition("/")[0].rpartition("/")[0]]
+        of_experiment[name.rpartition("/")[0].rpartition("/")[0]] += 1
+    return [found[name] for name in sorted(turns, key=turns.__getitem__)]
 
 
 def identity(spec: RunSpec) -> str:
@@ -63,8 +70,8 @@ def rehearse_all(runs: Iterable[RunSpec], minutes: float) -> Iterator[dict[str, 
             continue
         if time.monotonic() > until:
             return
-        row = rows[spec.scale, kind(spec)] = rehearse(spec)
-        write(rows)
+        row = rehearse(spec)
+        write({**read(), (spec.scale, kind(spec)): row})
         yield row
 
 
@@ -112,6 +119,19 @@ def _killed(go: Callable[[Run], None], spec: RunSpec, gpu: PretendGPU, folder: P
 
 
 @cache
+def _photographs() -> Path:
+    """As many folders as ImageNet's training set has; as many files as a hundred classes are sampled of."""
+    _photographs.folder = TemporaryDirectory()  # it stays for as long as this process
+    root = Path(_photographs.folder.name)
+    Image.new("RGB", (96, 72)).save(root / "grey.JPEG")
+    for number in range(1000):
+        (root / "train" / f"n{number:08}").mkdir(parents=True)
+        for image in range(700 if number < 100 else 0):
+            (root / "train" / f"n{number:08}" / f"{image}.JPEG").symlink_to(root / "grey.JPEG")
+    return root / "train"
+
+
+@cache
 def _images(name: str, split: str) -> Images:
     """As they are, or as many black ones where they are not here."""
     try:
@@ -141,8 +161,10 @@ def _stand_ins(stack: ExitStack) -> None:
     stack.enter_context(mock.patch.object(Pixels, "of", grey))
     for word in ("kaiming_normal_", "kaiming_uniform_", "xavier_uniform_", "uniform_", "normal_"):
         stack.enter_context(mock.patch.object(nn.init, word, lambda tensor, *_, **__: tensor))
-    known = {data.load: lambda name, split, **_: _images(name, split), data.split: split}
+    find = files.find_data
+    place = lambda name: find(name) or (_photographs() if name == "imagenet/train" else None)  # noqa: E731
+    known = {find: place, data.load: lambda name, split, **_: _images(name, split), data.split: split}
     for name, module in list(sys.modules.items()):
-        for word in ("load", "split") if name.startswith("reproduce.") else ():
+        for word in ("load", "split", "find_data") if name.startswith("reproduce.") else ():
             if (instead := known.get(getattr(module, word, None))) is not None:
                 stack.enter_context(mock.patch.object(module, word, instead))
