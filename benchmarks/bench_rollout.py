@@ -22,8 +22,9 @@ from harness.runs.allocator import keep_memory
 from harness.runs.record import Run
 from harness.spec.experiments import find_run
 from harness.training.batches import Batches, Pixels
+from reproduce.sotl.architecture_slopes import Start
 from reproduce.sotl.gradient_search import Config
-from reproduce.sotl.gradient_steps import SearchLoop, Start
+from reproduce.sotl.gradient_steps import SearchLoop
 from reproduce.sotl.mixed_networks import MixedNetwork
 
 
@@ -60,15 +61,15 @@ def main() -> None:
         def onwards() -> None:
             """T steps that also give the architecture's gradient, and T that do not, one after the other."""
             kept, Start.restore = Start.restore, lambda self: None
-            loop._rollout(steps)
+            loop.slopes(steps)
             Start.restore = kept
             for step in steps:
-                loop._train(step)
+                loop.train_on(step)
 
         def whole() -> None:
-            loop._move(loop._rollout(steps))
+            loop._move(loop.slopes(steps))
             for step in steps:
-                loop._train(step)
+                loop.train_on(step)
 
         def aside() -> None:
             Start(loop.network, loop.optimiser, momentum=True).restore()

@@ -35,7 +35,8 @@ TINY = {
     "truth_trials": "mean",
     "truth_source": "made-up",
 }
-SOTL = {"gradient": "training", "unroll": 3, "rollout": True}
+SOTL = {"algorithm": "sotl", "unroll": 3}
+SOVL = {**SOTL, "algorithm": "sovl"}
 
 
 @pytest.fixture
@@ -58,16 +59,14 @@ def known(space: str, archs: list[str], *asked: Any, source: str) -> SimpleNames
 SEARCHES = SmallRuns(gradient_search, TINY)
 
 
-def begun(
-    folder: Path, searches: SmallRuns = SEARCHES, kind: type[SearchLoop] = SearchLoop, **changed: Any
-) -> SearchLoop:
+def begun(folder: Path, **changed: Any) -> SearchLoop:
     """In double precision, so that ways of computing can be told from rounding."""
-    run, config = searches.begun(folder, **changed)
-    train, held, classes = one_shot.image_parts(run, config)
+    run, config = SEARCHES.begun(folder, **changed)
+    train, held, classes = gradient_search.parts(run, config)
     mixed = MixedNetwork(run, config, classes)
     mixed.network.double()
-    loop = kind(run, config, mixed, train, held)
-    for name in ("batch", "_held"):
+    loop = SearchLoop(run, config, mixed, train, held)
+    for name in ("batch", "held_batch"):
         taken = getattr(loop, name)
         setattr(loop, name, lambda step, taken=taken: _double(taken(step)))
     loop._curvature = dict

@@ -80,6 +80,9 @@ class Link:
 class SuperNet(nn.Module):
     """A network of masked layers. A subclass calls `own` when its layers are there, and names its links."""
 
+    progress = 0.0  # the share of training that is done, on which ENAS's drop path hangs
+    second_logits: Tensor | None = None  # of a second classifier, which only training uses (ENAS)
+
     def links(self) -> list[Link]:
         return []
 

@@ -5,12 +5,14 @@ from typing import Literal
 
 import numpy as np
 
-from harness.runs.checkpoint import Checkpoint
+from harness.runs.checkpoint import Checkpoint, Phase
 from harness.runs.ground_truth import Asked
 from harness.runs.record import Run
-from reproduce.sotl.gradient_steps import Search, SearchLoop
+from harness.training.batches import Batches
+from reproduce.sotl.gradient_steps import Found, Search, SearchLoop
 from reproduce.sotl.mixed_networks import MixedNetwork
 from reproduce.sotl.one_shot import image_parts
+from reproduce.sotl.progressive import Stages, search_in_stages
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,17 +26,33 @@ class Config(Search, Asked):
     train_images: int | None = None
     held_images: int | None = None
     truth_datasets: tuple[str, ...]  # of which the truth is told; the first is the search's own
+    progressive: Stages | None = None  # in stages, each with `darts_epochs` (SoTL-PDARTS)
 
 
 def run(run: Run, config: Config) -> None:
     checkpoint = Checkpoint(run)
-    train, held, classes = image_parts(run, config)
+    leave(run, config, search(run, config, checkpoint))
+    checkpoint.remove()
+
+
+def search(run: Run, config: Config, part: Phase | Checkpoint) -> Found:
+    train, held, classes = images = parts(run, config)
     mixed = MixedNetwork(run, config, classes)
     known(run, config, [mixed.architecture()])  # a truth that is not there is told before hours of training
-    search = SearchLoop(run, config, mixed, train, held)
-    search.train(checkpoint)
-    leave(run, config, search)
-    checkpoint.remove()
+    if config.progressive is not None:
+        return search_in_stages(run, config, config.progressive, images, part)
+    loop = SearchLoop(run, config, mixed, train, held)
+    loop.train(part)
+    return loop.found()
+
+
+def parts(run: Run, config: Config) -> tuple[Batches, Batches, int]:
+    """Images to train on and to validate on, and the number of classes."""
+    train, held, classes = image_parts(run, config)
+    if config.merged:
+        x, y = (np.concatenate([getattr(part, name) for part in (train, held)]) for name in ("x", "y"))
+        train = Batches(x, y, train.pixels, train.device, train.pad)
+    return train, held, classes
 
 
 def known(run: Run, config: Config, archs: list[str]) -> dict[str, np.ndarray]:
@@ -48,17 +66,17 @@ def known(run: Run, config: Config, archs: list[str]) -> dict[str, np.ndarray]:
     return found
 
 
-def leave(run: Run, config: Config, search: SearchLoop) -> None:
+def leave(run: Run, config: Config, found: Found) -> None:
     """Tables `epochs` and `truths`, what would be chosen after each, and `curvature`; the end as metrics."""
-    rows, curves = search.rows, search.curves
-    epochs = {name: [row[name] for row in rows] for name in rows[0]}
+    epochs = {name: [row[name] for row in found.rows] for name in found.rows[0]}
     truths = known(run, config, epochs["architecture"])
     run.table("epochs", epochs)
     if truths:
         run.table("truths", {"epoch": epochs["epoch"], **truths})
         run.metric("best_truth", max(truths["truth"]), "%")
-    run.table("curvature", {name: [row[name] for row in curves] for name in curves[0]})
+    if found.curves:
+        run.table("curvature", {name: [row[name] for row in found.curves] for name in found.curves[0]})
     for name, values in {**epochs, **truths}.items():
         if name not in ("epoch", "architecture"):
             run.metric(name, values[-1], "%" if name in truths else "")
-    run.metric("final_training_loss", float(np.mean(search.losses[-search.chunks :])))
+    run.metric("final_training_loss", found.loss)

@@ -42,7 +42,7 @@ class MixedNetwork:
         self.config, self.classes = config, classes
         make, _ = of_space(config, classes)
         self.network = seeded(run, "weights", lambda: self._mixed(make()), config.device)
-        drawn = relaxed.start(config.space, run.stream("architecture parameters"), config.ops)
+        drawn = self._start(run.stream("architecture parameters"))
         self.shapes = drawn
         self.parameters = nn.ParameterList(nn.Parameter(part.to(config.device)) for part in flat(drawn))
 
@@ -54,11 +54,18 @@ class MixedNetwork:
             return mixed.Darts(mixed.only(network, ops) if self.config.operations == "s2" else network, ops)
         return mixed.NB1Shot1(network)
 
+    def _start(self, rng: np.random.Generator) -> Weights:
+        return relaxed.start(self.config.space, rng, self.config.ops)
+
     def logits(
-        self, x: Tensor, draws: np.random.Generator | None, alphas: list[Tensor] | None = None
+        self,
+        x: Tensor,
+        draws: np.random.Generator | None,
+        alphas: list[Tensor] | None = None,
+        network: Callable[..., Tensor] | None = None,
     ) -> Tensor:
         """`draws`: of DrNAS, which draws weights anew for each minibatch; other parameters if given."""
-        return self.network(x, self.weights(draws, alphas))
+        return (network or self.network)(x, self.weights(draws, alphas))
 
     def weights(self, draws: np.random.Generator | None, alphas: list[Tensor] | None = None) -> Weights:
         """Without `draws` those by which an architecture is chosen: of a distribution the mean."""

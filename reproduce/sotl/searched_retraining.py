@@ -7,25 +7,16 @@ from harness.runs.checkpoint import Checkpoint, Phase
 from harness.runs.record import Run
 from harness.training.batches import Pixels
 from harness.training.images import batches
-from reproduce.sotl import search_variants
-from reproduce.sotl.mixed_networks import MixedNetwork
+from reproduce.sotl import gradient_search
 from reproduce.sotl.retraining import Protocol, RetrainingLoop
-from reproduce.sotl.search_variants import VariantLoop
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(search_variants.Config):
+class Config(gradient_search.Config):
     """A search, and how its end is trained again."""
 
     retrain: Protocol
     layers: tuple[int, ...] = (8, 20)  # of the networks that are trained again
-
-
-class Unmeasured(VariantLoop):
-    """The search alone; its Hessian is told by `search_variants`."""
-
-    def _curvature(self) -> dict[str, float]:
-        return {}
 
 
 def run(run: Run, config: Config) -> None:
@@ -43,10 +34,7 @@ def run(run: Run, config: Config) -> None:
 
 def found(run: Run, config: Config, part: Phase) -> str:
     """What the search chooses at its end."""
-    train, held, classes = search_variants.parts(run, config)
-    search = Unmeasured(run, config, MixedNetwork(run, config, classes), train, held)
-    search.train(part)
-    return search.rows[-1]["architecture"]
+    return gradient_search.search(run, config, part).rows[-1]["architecture"]
 
 
 def again(run: Run, config: Config, arch: str, layers: int, part: Phase) -> float:

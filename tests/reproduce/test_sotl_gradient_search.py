@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 import torch
-from gradient_searches import SEARCHES, SOTL, begun, made_up_searches  # noqa: F401
+from gradient_searches import SEARCHES, SOTL, SOVL, begun, made_up_searches  # noqa: F401
 from small_runs import metrics, table
 from torch import Tensor
 from torch.nn import functional
 
 from harness.spaces.nb201 import SPACE
-from reproduce.sotl import gradient_steps
+from reproduce.sotl import architecture_slopes, gradient_steps
 from reproduce.sotl.curvature import eigenvalues
 from reproduce.sotl.gradient_steps import SearchLoop
 from reproduce.sotl.mixed_networks import read
@@ -70,7 +70,7 @@ def test_a_rollout_leaves_no_trace(tmp_path: Path) -> None:
     loop = begun(tmp_path, **SOTL)
     loop.one()
     before, momentum = weights_of(loop), copy.deepcopy(loop.optimiser.state_dict()["state"])
-    loop._rollout(range(3, 4))
+    loop.slopes(range(3, 4))
     assert all(torch.equal(a, b) for a, b in zip(before, weights_of(loop), strict=True))
     for number, state in loop.optimiser.state_dict()["state"].items():
         assert torch.equal(state["momentum_buffer"], momentum[number]["momentum_buffer"])
@@ -80,7 +80,7 @@ def test_momentum_that_is_kept_goes_on_from_the_rollout(tmp_path: Path) -> None:
     """D43: weights are put back, the optimiser's momentum is not."""
     loops = [begun(tmp_path / str(kept), **SOTL, momentum_restored=kept) for kept in (True, False)]
     for loop in loops:
-        loop._rollout(range(3))
+        loop.slopes(range(3))
     for a, b in zip(*map(weights_of, loops), strict=True):
         assert torch.equal(a, b)
     restored, kept = (loop.optimiser.state[next(loop.network.parameters())] for loop in loops)
@@ -100,10 +100,10 @@ def test_the_sum_of_direct_gradients(tmp_path: Path) -> None:
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    rounded(loop._rollout(range(3))[0], expected)
-    rounded(begun(tmp_path / "b", **SOTL, mean=True)._rollout(range(3))[0], expected / 3)
-    slipped = begun(tmp_path / "c", **{**SOTL, "gradient": "validation"}, slip=True)
-    rounded(slipped._rollout(range(3))[0], 3 * slipped.alphas[0].detach())
+    rounded(loop.slopes(range(3))[0], expected)
+    rounded(begun(tmp_path / "b", **SOTL, mean=True).slopes(range(3))[0], expected / 3)
+    slipped = begun(tmp_path / "c", **{**SOTL, "algorithm": "sovl_slip"})
+    rounded(slipped.slopes(range(3))[0], 3 * slipped.alphas[0].detach())
 
 
 def _plain(loop: SearchLoop) -> dict[str, float]:
@@ -118,7 +118,7 @@ def _plain(loop: SearchLoop) -> dict[str, float]:
 
 def test_sovl_sums_gradients_behind_each_step(tmp_path: Path) -> None:
     """Of validation minibatches, at the weights that the step led to."""
-    loop = begun(tmp_path, **{**SOTL, "gradient": "validation"})
+    loop = begun(tmp_path, **SOVL)
     other, expected = copy.deepcopy(loop.network), torch.zeros_like(loop.alphas[0])
     optimiser = torch.optim.SGD(other.parameters(), **_plain(loop))
     for step in range(2):
@@ -126,8 +126,8 @@ def test_sovl_sums_gradients_behind_each_step(tmp_path: Path) -> None:
         optimiser.zero_grad()
         loss_of(loop, loop.batch(step), other).backward()
         optimiser.step()
-        expected += torch.autograd.grad(loss_of(loop, loop._held(step), other), loop.alphas[0])[0]
-    rounded(loop._rollout(range(2))[0], expected)
+        expected += torch.autograd.grad(loss_of(loop, loop.held_batch(step), other), loop.alphas[0])[0]
+    rounded(loop.slopes(range(2))[0], expected)
 
 
 def test_first_order_darts_moves_the_architecture_first(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_first_order_darts_moves_the_architecture_first(tmp_path: Path) -> None:
     loop = begun(tmp_path)
     network, alpha = copy.deepcopy(loop.network), loop.alphas[0].detach().clone().requires_grad_()
     mover = torch.optim.Adam([alpha], lr=0.01, betas=(0.5, 0.999), weight_decay=1e-3)
-    x, y = loop._held(0)
+    x, y = loop.held_batch(0)
     functional.cross_entropy(network(x, alpha.softmax(dim=-1)), y).backward()
     mover.step()
     optimiser = torch.optim.SGD(network.parameters(), **_plain(loop))
@@ -155,11 +155,11 @@ def test_second_order_darts_beside_the_exact_derivative(
 
     With differences so small that nothing but rounding is left: DARTS' own are large for so small a network.
     """
-    monkeypatch.setattr(gradient_steps, "SMALL", 1e-5)
-    loop = begun(tmp_path, second_order=True)
+    monkeypatch.setattr(architecture_slopes, "SMALL", 1e-5)
+    loop = begun(tmp_path, algorithm="darts_second_order")
     loop.one()
     before = [p.detach().clone() for p in loop.network.parameters()]
-    ours = loop._slope(1)[0]
+    ours = loop.slopes(range(1, 2))[0]
     assert all(torch.equal(a, b) for a, b in zip(before, loop.network.parameters(), strict=True))
     alpha = loop.alphas[0].detach().clone().requires_grad_()
     names, weights = zip(*loop.network.named_parameters(), strict=True)
@@ -175,19 +175,19 @@ def test_second_order_darts_beside_the_exact_derivative(
         push = slope + setup.weight_decay * weight
         push = push + setup.momentum * loop.optimiser.state[weight]["momentum_buffer"]
         ahead.append(weight - loop.rates[1] * push)
-    exact = torch.autograd.grad(loss(ahead, loop._held(1)), alpha)[0]
+    exact = torch.autograd.grad(loss(ahead, loop.held_batch(1)), alpha)[0]
     first = begun(tmp_path / "first")
     first.load({**loop.state(), "mover": first.mover.state_dict()})
-    direct = first._slope(1)[0]
+    direct = first.slopes(range(1, 2))[0]
     error, gap = (ours - exact).norm(), (direct - exact).norm()
     assert error < 0.02 * gap, f"{error} of {gap}"
 
 
 def test_an_update_from_one_minibatch_and_one_from_noise(tmp_path: Path) -> None:
     """The controls: as many updates as SoTL-DARTS makes, and as long."""
-    one = begun(tmp_path / "one", gradient="training", unroll=3)
-    rounded(one._slope(3)[0], torch.autograd.grad(loss_of(one, one.batch(3)), one.alphas[0])[0])
-    noise, sotl = begun(tmp_path / "noise", gradient="noise", unroll=3), begun(tmp_path / "sotl", **SOTL)
+    one = begun(tmp_path / "one", **{**SOTL, "algorithm": "one_minibatch"})
+    rounded(one.slopes(range(3, 4))[0], torch.autograd.grad(loss_of(one, one.batch(3)), one.alphas[0])[0])
+    noise, sotl = (begun(tmp_path / name, **{**SOTL, "algorithm": name}) for name in ("noise", "sotl"))
     for loop in (noise, sotl):
         loop.train(SimpleNamespace(phase=lambda name, function: function(Part())))
     assert noise.total == sotl.total == 4

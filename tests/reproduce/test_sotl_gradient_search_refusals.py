@@ -66,3 +66,28 @@ def test_a_checkpoint_of_another_search_does_not_count(
     monkeypatch.setattr(SearchLoop, "_one", lambda loop: (steps.append(loop.step), one(loop))[1])
     gradient_search.run(run, config)
     assert steps == [0, 1, 2, 3] and "does not count" in capsys.readouterr().err
+
+
+PAIRS = {
+    "darts with T": {"unroll": 3},
+    "second order with T": {"algorithm": "darts_second_order", "unroll": 2},
+    "a mean of noise": {"algorithm": "noise", "mean": True},
+    "a mean of parameters": {"algorithm": "sovl_slip", "mean": True},
+    "momentum of no rollout": {"algorithm": "sotl_exact", "momentum_restored": False},
+    "validation images that are trained on": {"algorithm": "sovl", "merged": True},
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_what_an_algorithm_has_no_use_for(tmp_path: Path, name: str) -> None:
+    """Bug of its name: such a pair ran as another algorithm, and nothing told it."""
+    given = PAIRS[name]
+    field, value = next((f, v) for f, v in given.items() if f != "algorithm")
+    words = f"algorithm {given.get('algorithm', 'darts')} has no use for {field}: {value}: leave it out, or"
+    with pytest.raises(HarnessError, match=words):
+        SEARCHES.begun(tmp_path, **given)
+
+
+def test_no_minibatch_per_update(tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match="algorithm sotl: unroll is 0 minibatches: take 1 or more"):
+        SEARCHES.begun(tmp_path, **{**SOTL, "unroll": 0})

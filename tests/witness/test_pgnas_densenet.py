@@ -8,7 +8,7 @@ from witness.formula import fill, numbers, sketch
 
 from reproduce.pgnas import posterior
 from reproduce.pgnas.counts import Counter
-from reproduce.pgnas.imagenet_nets import DenseNet, DenseNetShape, segments_of
+from reproduce.pgnas.imagenet_nets import DenseNet, DenseNetShape
 from reproduce.pgnas.networks import Network, build
 
 THEIRS = numbers("pgnas_densenet")["cases"]
@@ -35,7 +35,7 @@ def network() -> DenseNet:
 
 
 def test_segments_and_weights(network: DenseNet):
-    assert segments_of(network) == THEIRS["segments"]
+    assert network.counts == THEIRS["segments"]
     assert sum(p.numel() for n, p in network.named_parameters() if n != "drop_logits") == THEIRS["weights"]
 
 

@@ -34,7 +34,10 @@ def test_ten_steps(tmp_path: Path) -> None:
     fill(list(mixed.network.double().parameters()))
     mixed.parameters[0].data = 1e-3 * noise(50_000, 6, 5)
     loop = SearchLoop(run, config, mixed, ten, ten)
-    loop.batch, loop._held = lambda step: minibatch(LEARN + step), lambda step: minibatch(VALIDATE + step)
+    loop.batch, loop.held_batch = (
+        lambda step: minibatch(LEARN + step),
+        lambda step: minibatch(VALIDATE + step),
+    )
     loop._curvature = dict
     while loop.step < loop.total:
         loop.one()

@@ -1,31 +1,24 @@
-"""Searches beyond NAS-Bench-201: the exact gradient beside `unrolled`, epochs cut short, all images."""
+"""The exact gradient of SoTL beside `unrolled`; epochs cut short; all images to train on."""
 
 from pathlib import Path
-from typing import Any
 
-import gradient_searches
 import numpy as np
 import pytest
 import torch
-from gradient_searches import SOTL, TINY, made_up_searches  # noqa: F401
+from gradient_searches import SEARCHES, SOTL, TINY, begun, made_up_searches  # noqa: F401
 from plain_mixed import plain_nb201, with_torch_s_modules
-from small_runs import SmallRuns, table
+from small_runs import table
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value
 from torch.nn import functional
 
 from harness.base.errors import HarnessError
 from harness.training.unrolled import unrolled
-from reproduce.sotl import search_variants
+from reproduce.sotl.architecture_slopes import WAYS
 from reproduce.sotl.mixed_networks import read
-from reproduce.sotl.search_variants import VariantLoop
 
 pytestmark = pytest.mark.usefixtures("one_thread", "made_up_searches")
-SEARCHES = SmallRuns(search_variants, TINY)
-
-
-def begun(folder: Path, **changed: Any) -> VariantLoop:
-    return gradient_searches.begun(folder, SEARCHES, VariantLoop, **changed)
+EXACT = {**SOTL, "algorithm": "sotl_exact"}
 
 
 class Plain(nn.Module):
@@ -46,7 +39,7 @@ class Plain(nn.Module):
 def test_the_exact_gradient_is_unrolled_s(tmp_path: Path, nesterov: bool) -> None:
     """Eq. 3.20 through three steps with momentum and decay; the search goes on as if nothing had been."""
     weights = {**TINY["weights"], "nesterov": nesterov}
-    loop = begun(tmp_path, **SOTL, exact=True, weights=weights, minibatches=3)
+    loop = begun(tmp_path, **EXACT, weights=weights, minibatches=3)
     batches = {step: loop.batch(step) for step in range(6)}
     loop.batch = lambda step: (batches[step][0].double(), batches[step][1])
     loop.one()
@@ -76,8 +69,8 @@ def test_the_exact_gradient_is_unrolled_s(tmp_path: Path, nesterov: bool) -> Non
 
     given = [(*loop.batch(number), torch.tensor(loop.rates[number])) for number in range(3, 6)]
     expected = unrolled(step, state, {"alpha": loop.alphas[0].detach()}, given).gradient["alpha"]
-    torch.testing.assert_close(loop._rollout(range(3, 6))[0], expected, rtol=1e-5, atol=1e-8)
-    direct = super(VariantLoop, loop)._rollout(range(3, 6))[0]
+    torch.testing.assert_close(loop.slopes(range(3, 6))[0], expected, rtol=1e-5, atol=1e-8)
+    direct = WAYS["sotl"](loop, range(3, 6))[0]
     assert (direct - expected).norm() > 1e-3 * expected.norm()
     assert all(map(torch.equal, before, loop.network.state_dict().values()))
 
@@ -94,7 +87,7 @@ def test_epochs_cut_short_go_through_all_images(tmp_path: Path) -> None:
         loop.batch(step)
     for whole in (seen[:4], seen[4:]):
         assert sorted(np.concatenate(whole).tolist()) == list(range(32))
-    assert (loop.chunks, loop.total, loop.per_epoch) == (1, 4, 3)
+    assert (loop.chunks, loop.total, loop.in_epoch) == (1, 4, 3)
     assert loop.rates[0] == 0.05 and loop.rates[12] == pytest.approx(0.001)
 
 
