@@ -257,17 +257,20 @@ def counting(gpu: PretendGPU, seconds: float) -> Iterator[Count]:
 
             return step
 
-        take = Batches.take
+        def once(take: Callable[..., Any]) -> Callable[..., Any]:
+            def taken(images: Any, indices: Any, crops: Any = None) -> Any:
+                shape = images.x.shape[1:] if hasattr(images, "x") else ()
+                key = type(images), shape, len(indices), crops is None
+                if key not in count.batches:
+                    count.batches[key] = take(images, indices, crops)
+                return count.batches[key]
 
-        def taken(images: Batches, indices: Any, crops: Any = None) -> Any:
-            key = id(images.x), len(indices), crops is None
-            if key not in count.batches:
-                count.batches[key] = take(images, indices, crops)
-            return count.batches[key]
+            return taken
 
         patch(nn.Module, "__call__", _root_call(count))
         patch(Run, "progress", lambda _, *told: count.progress(*told))
-        patch(Batches, "take", taken)
+        for images in (Batches, *_own("take", "in_order")):
+            patch(images, "take", once(images.take))
         unless_known(Tensor, "backward", lambda *_: None)
         unless_known(torch.autograd, "grad", lambda _, inputs, *more: tuple(map(torch.zeros_like, inputs)))
         unless_known(Gradients, "add", lambda _: (0.0,) * 5)
@@ -275,17 +278,16 @@ def counting(gpu: PretendGPU, seconds: float) -> Iterator[Count]:
             patch(optimiser, "step", stepped(optimiser.step))
         patch(Loop, "_to_the_end", _marked(Loop._to_the_end))
         patch(Loop, "one", _ahead(count, Loop.one))
-        for loop in _own_loops():
+        for loop in (loop for loop in _own("one", "train") if not issubclass(loop, Loop)):
             patch(loop, "train", _marked(loop.train))
             patch(loop, "one", _ahead(count, loop.one))
         yield count
 
 
-def _own_loops() -> Iterator[type]:
-    """A paper's own kinds of training that go by `one`, where they are no `Loop`."""
+def _own(*methods: str) -> Iterator[type]:
+    """A paper's own classes that do what a class of the harness does, by these methods."""
     for name, module in list(sys.modules.items()):
         if name.startswith("reproduce."):
             for one in vars(module).values():
-                here = isinstance(one, type) and one.__module__ == name and not issubclass(one, Loop)
-                if here and {"one", "train"} <= vars(one).keys():
+                if isinstance(one, type) and one.__module__ == name and set(methods) <= vars(one).keys():
                     yield one
