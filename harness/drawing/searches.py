@@ -33,7 +33,7 @@ def along(
     nested = _coincide([part.set_index("x")["value"] for part in parts.values()])
     for above, (label, part) in zip(reversed(range(len(parts))), parts.items(), strict=True):
         search = label if label in COLOURS else label.partition(",")[0].removesuffix("-20")
-        size = 1 + 0.8 * above if nested else 1.0
+        size = 1 + 0.6 * above if nested else 1.0
         look = {"marker": "", "linestyle": ":" if label in dotted else "-", "linewidth": 1.2 * size}
         if len(part) < JOINED:
             look = {"marker": "o", "linestyle": "", "markersize": 3 * size}
@@ -48,9 +48,9 @@ def along(
 
 
 def _coincide(values: Sequence[pd.Series]) -> bool:
-    """Whether two of them are equal at two neighbouring points, so that a piece of a line is hidden."""
+    """Whether two are equal at a point that stands alone, or at two neighbours: something is hidden."""
     return any(
-        bool((same & same.shift(fill_value=False)).any())
+        bool((same if len(same) < JOINED else same & same.shift(fill_value=False)).any())
         for first, second in combinations(values, 2)
         for same in [(first - second).dropna() == 0]
     )

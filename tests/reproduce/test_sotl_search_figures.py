@@ -76,3 +76,9 @@ def test_a_line_below_another_is_wider(second, hidden):
     """Bug of its name: of searches with the same cells the last one's line was seen alone."""
     below, above = lines([1.0, 2.0, 2.0, 3.0], second)
     assert (below.get_linewidth() > above.get_linewidth()) == hidden
+
+
+def test_a_point_below_another_is_larger():
+    """Of two points one coincides: the first search's is seen around the second's."""
+    below, above = lines([1.0, 2.0], [1.0, 4.0])
+    assert below.get_markersize() > above.get_markersize()
