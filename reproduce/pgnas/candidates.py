@@ -12,7 +12,7 @@ from torch.nn import functional
 from harness.base.errors import HarnessError
 from harness.supernet.ranking import Batch
 from reproduce.pgnas.counts import evaluating
-from reproduce.pgnas.masked import MaskedConv, ShiftNorm, SuperNet
+from reproduce.pgnas.masked import MaskedConv, SuperNet
 from reproduce.pgnas.shake_shake import Block, ShakeShake, Skip
 
 BLOCK = 16  # channels that a processor's convolution takes at once
@@ -167,10 +167,10 @@ class Merged:
         return (_last(weights), shifts), (_last(second), moved), skip, block.first.conv1.stride[0]
 
     def _folded(
-        self, name: str, conv: MaskedConv, norm: ShiftNorm, share: float = 1.0, part: slice = slice(None)
+        self, name: str, conv: MaskedConv, norm: nn.BatchNorm2d, share: float = 1.0, part: slice = slice(None)
     ) -> Pair:
         """A weight and a shift that give `share` of what conv and norm give; `part`: the norm's channels."""
-        scale = share * torch.rsqrt(norm.running_var[part] + norm.eps)
+        scale = share * norm.weight[part] * torch.rsqrt(norm.running_var[part] + norm.eps)
         weight = conv.weight * scale[:, None, None, None]
         if name in self.kept:
             weight = weight * self.kept[name][None, :, None, None]

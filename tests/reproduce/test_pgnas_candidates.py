@@ -17,9 +17,7 @@ def seeded():
 
 def trained(width: int = 24, blocks: int = 1, **more):
     """Wide enough that dropped channels are left out, with statistics of its own; in double precision."""
-    config = Network(
-        network="shake-shake", width=width, blocks=blocks, stem=4, side=8, norm_momentum=0.5, **more
-    )
+    config = Network(network="shake-shake", width=width, blocks=blocks, stem=4, side=8, **more)
     network = build(config).double().train()
     with torch.no_grad():
         for name, parameter in network.named_parameters():
@@ -187,7 +185,7 @@ def test_own_statistics_are_those_of_the_images():
     var = torch.stack([s.var((0, 2, 3)) for s in stems]).mean(0)
     torch.testing.assert_close(network.stem_norm.running_mean, mean)
     torch.testing.assert_close(network.stem_norm.running_var, var)
-    assert not network.training and network.stem_norm.momentum == 0.5
+    assert not network.training and network.stem_norm.momentum == 0.1
 
 
 def test_without_data_p_comes_to_rest_at_the_fixed_point():
