@@ -19,7 +19,7 @@ from harness.numbers.quantifiers import DEFAULT, in_at_least
 from harness.numbers.stats import Estimate
 from harness.spec import experiments
 from harness.spec.artefacts import Artefact
-from harness.spec.expand import each, over, points, sides_of
+from harness.spec.expand import each, lines_of, points, sides_of
 from harness.spec.fingerprint import claims_at, waits
 
 FALLING = ("<", "falling", "spread <")
@@ -113,7 +113,7 @@ def tests_of(claim: dict[str, Any], cells: Estimates, had: dict[tuple[str, str],
 
 def cells_of(claim: dict[str, Any]) -> set[tuple[str, str]]:
     """All that it compares."""
-    return {key_of(p) for test in claim["tests"] for side in sides_of(each(test)) for p in points(side)}
+    return {key_of(p) for test in claim["tests"] for side in sides_of(test) for p in points(side)}
 
 
 def word_of(tests: Iterable[Tested]) -> str:
@@ -148,13 +148,13 @@ def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates, side:
     quantifier = claim.get("quantifier", "in all" if relation == "=" else DEFAULT)
     margin = test.get("margin", 0.0)
     sides = _named_sides(test, words)
-    names = (
-        tuple(", ".join(map(str, combination)) for combination in product(*words.values())) if words else ()
-    )
+    lines = lines_of(test)
+    apart = [*words.values()] if len(lines) in (0, len(several)) else [*words.values()][:-1]
+    names = tuple(", ".join(map(str, combination)) for combination in product(*apart)) if words else ()
     made = Tested(sides, names, quantifier, Ask(relation, margin, side=side), bool(margin))
     missing = [
         " / ".join(map(str, point))
-        for side in sides_of(several)
+        for side in sides_of(test)
         for point in points(side)
         if key_of(point) not in cells
     ]
@@ -172,7 +172,7 @@ def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates, side:
         alone = [[(key_of(one["left"]), 1.0, fisher(e))] for one, e in pairs]
         ask = replace(made.ask, asked=sign * math.atanh(constant))
         return replace(made, test=Order.of(alone, sign), ask=ask, on_z=True)
-    settings = [named(one, cells) for one in _settings(several)]
+    settings = [named(one, cells) for one in [test | {"over": line} for line in lines] or several]
     if "quarter_of" not in test:
         return replace(made, test=Order.of(settings, sign))
     effects, both = [size_of(side_of(one["quarter_of"], cells)) for one in several], relation == "="
@@ -180,13 +180,6 @@ def _tested(claim: dict[str, Any], test: dict[str, Any], cells: Estimates, side:
     reach = tuple(abs(value_of(effect)) / (4 if both else -4) for effect in effects)
     asked = replace(made.ask, asked=sum(reach) / len(reach))
     return replace(made, test=quarter, ask=asked, quarters=(half, twice), quarter=reach)
-
-
-def _settings(several: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A trend over all combinations is one slope; anything else is looked at in each of them."""
-    if "trend" in several[0]:
-        return [several[0] | {"over": over(several)}]
-    return several
 
 
 def _named_sides(test: dict[str, Any], words: dict[str, list]) -> str:

@@ -11,7 +11,7 @@ from harness.base.files import ROOT
 from harness.base.layout import KINDS
 from harness.base.yamlfile import Lines, line_of, nearest, read_with_lines, validate
 from harness.spec import consistency
-from harness.spec.expand import each, expanded, merged, points, replaced, sides_of
+from harness.spec.expand import expanded, merged, points, replaced, sides_of
 from harness.spec.experiments import Absence, RunSpec, paper
 from harness.spec.printed import numbers
 from harness.spec.slips import refuse
@@ -267,8 +267,7 @@ def _check_names(artefact: Artefact, lines: Lines, root: Path) -> None:
     for i, claim in enumerate(data.get("claims", [])):
         for j, test in enumerate(claim["tests"]):
             at = ("claims", i, "tests", j)
-            several = each(test)
-            for row, column in [p for side in sides_of(several) for p in points(side)]:
+            for row, column in [p for side in sides_of(test) for p in points(side)]:
                 if str(row) not in rows:
                     raise wrong(at, "row", str(row), rows)
                 if str(column) not in columns:

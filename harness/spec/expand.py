@@ -190,18 +190,19 @@ def replaced(value: Any, words: dict[str, Any]) -> Any:
     return value
 
 
-def over(several: list[dict[str, Any]]) -> list[Any]:
-    """What a trend runs over: a list, or with `each` one side per combination."""
-    there = several[0].get("over", [])
-    is_list = isinstance(there, list) and all(isinstance(side, list | dict) for side in there)
-    return there if is_list else [one["over"] for one in several]
+def lines_of(test: dict[str, Any]) -> list[list[Any]]:
+    """What a trend runs along: its list, or the last of its words. Values of other words have a line each."""
+    sides = [one["over"] for one in each(test) if "over" in one]
+    if all(isinstance(side, list) and isinstance(side[0], list | dict) for side in sides):
+        return sides
+    along = len([*test["each"].values()][-1]) if "each" in test else 1
+    return [sides[i : i + along] for i in range(0, len(sides), along)]
 
 
-def sides_of(several: list[dict[str, Any]]) -> list[Any]:
+def sides_of(test: dict[str, Any]) -> list[Any]:
     """All that a test is made of."""
-    return [one[key] for one in several for key in ("left", "right", "quarter_of") if key in one] + over(
-        several
-    )
+    said = [one[key] for one in each(test) for key in ("left", "right", "quarter_of") if key in one]
+    return said + [side for line in lines_of(test) for side in line]
 
 
 def points(side: Any) -> list[list[Any]]:

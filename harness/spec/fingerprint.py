@@ -8,7 +8,7 @@ from typing import Any
 from harness.base.files import ROOT
 from harness.base.layout import scale_rank
 from harness.spec.artefacts import Artefact
-from harness.spec.expand import each, over
+from harness.spec.expand import each, lines_of
 
 RULE = 3  # of verdicts; raise it with each change by which an accepted verdict might have been another
 DECIDE = ("comparable_from", "paired_by_seed", "unit")
@@ -85,8 +85,8 @@ def waits(claim: dict[str, Any], scale: str) -> str:
 
 def _test(test: dict[str, Any]) -> list[Any]:
     """Its parts in their order, and what a trend runs over."""
-    several = each(test)
-    return [[_plain(one) for one in several], _plain(over(several))]
+    lines = lines_of(test)
+    return [[_plain(one) for one in each(test)], _plain(lines if len(lines) > 1 else sum(lines, []))]
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from harness.base.errors import HarnessError
 from harness.base.yamlfile import Lines, line_of
 from harness.spec.consistency import is_place
-from harness.spec.expand import each, over
+from harness.spec.expand import lines_of
 
 
 def refuse(data: dict[str, Any], lines: Lines, path: Path) -> None:
@@ -43,7 +43,7 @@ def _slips(data: dict[str, Any]) -> Iterator[tuple[tuple, str]]:
         if not claim["id"] or claim["id"] in ids[:i]:
             yield ("claims", i, "id"), f"a claim's id {claim['id']!r} is empty or stands twice: rename it"
         for j, test in enumerate(claim["tests"]):
-            if "trend" in test and len(over(each(test))) < 3:
+            if "trend" in test and min(map(len, lines_of(test))) < 3:
                 yield ("claims", i, "tests", j), "a trend needs three points: add to 'over' or 'each'"
 
 

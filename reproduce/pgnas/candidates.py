@@ -1,8 +1,8 @@
 """Section 2.3: sub-networks sampled by their drop probabilities, scored and ranked."""
 
-import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -12,11 +12,14 @@ from torch.nn import functional
 from harness.base.errors import HarnessError
 from harness.supernet.ranking import Batch
 from reproduce.pgnas.counts import evaluating
-from reproduce.pgnas.masked import MaskedConv, ShiftNorm, SuperNet
-from reproduce.pgnas.shake_shake import Block, Branch, ShakeShake, Skip
+from reproduce.pgnas.masked import MaskedConv, SuperNet
+from reproduce.pgnas.shake_shake import Block, ShakeShake, Skip
 
 BLOCK = 16  # channels that a processor's convolution takes at once
+LAST = 255  # of the ranks that are kept: further ones count as this
+Pair = tuple[Tensor, Tensor]  # a weight and a shift
 MEMORY = 2**31  # bytes that the masks of a list of candidates may take
+WEIGHTS = 2**28  # bytes that the weights of merged candidates may take at once
 
 
 def sample(p: Tensor, count: int, rng: np.random.Generator) -> Tensor:
@@ -76,126 +79,111 @@ def worn(network: SuperNet, mask: Tensor, scale: Tensor | None = None) -> Tensor
     return mask if scale is None else mask * scale
 
 
-@torch.no_grad()
 def score_plainly(
     network: SuperNet, masks: Tensor, batches: Sequence[Batch], scale: Tensor | None = None
 ) -> Tensor:
-    """Ranks of the right class [candidates, images]: each candidate is built and run, one after the other."""
+    """Ranks of the right class [candidates, images], as bytes: the network wears one mask after the other."""
+
+    def one(mask: Tensor) -> Callable[[Tensor], Tensor]:
+        def run(x: Tensor) -> Tensor:
+            with network.wearing(mask[None]):
+                return network(x)
+
+        return run
+
+    with evaluating(network):
+        return _scored(network, masks, batches, scale, one)
+
+
+def score(network: SuperNet, masks: Tensor, batches: Sequence[Batch], scale: Tensor | None = None) -> Tensor:
+    """The same ranks, sooner where the network can be merged.
+
+    Merging rounds in another order: logits differ in their last digits, and so, seldom, does a rank.
+    """
+    if not isinstance(network, ShakeShake) or any(layer.after for layer in network.layers.values()):
+        return score_plainly(network, masks, batches, scale)
     network.check_masks(masks)
-    found = []
-    for mask in masks:
-        candidate = copy.deepcopy(network).eval()
-        candidate.wear(worn(network, mask, scale)[None])
-        found.append(torch.cat([ranks(candidate(x), y) for x, y in batches]).to(torch.uint8))
-    return torch.stack(found)
+    bytes_of_one = sum(p.numel() * p.element_size() for p in network.parameters())
+    groups = masks.split(max(1, WEIGHTS // bytes_of_one))
+    return torch.cat([_scored(network, group, batches, scale, partial(Merged, network)) for group in groups])
 
 
 @torch.no_grad()
-def score(network: SuperNet, masks: Tensor, batches: Sequence[Batch], scale: Tensor | None = None) -> Tensor:
-    """The same ranks, sooner: masks and norms are folded into weights, equal beginnings run once.
-
-    Folding rounds in another order: logits differ in their last digits, and so, seldom, does a rank.
-    """
+def _scored(
+    network: SuperNet,
+    masks: Tensor,
+    batches: Sequence[Batch],
+    scale: Tensor | None,
+    build: Callable[[Tensor], Callable[[Tensor], Tensor]],
+) -> Tensor:
+    """Each batch is read once for all of them."""
     network.check_masks(masks)
-    if not isinstance(network, ShakeShake) or any(layer.after for layer in network.layers.values()):
-        return score_plainly(network, masks, batches, scale)
-    order = np.lexsort(masks.cpu().numpy().T[::-1])  # neighbours begin alike
-    found = torch.empty(len(masks), sum(len(y) for _, y in batches), dtype=torch.uint8)
-    start = 0
+    candidates = [build(worn(network, mask, scale)) for mask in masks]
+    found = []
     for x, y in batches:
-        rows = slice(start, start + len(y))
-        for number, logits in _logits(network, masks, order, x, scale):
-            found[number, rows] = ranks(logits, y).to(torch.uint8)
-        start += len(y)
-    return found
+        here = [ranks(candidate(x), y).clamp(max=LAST).to(torch.uint8) for candidate in candidates]
+        found.append(torch.stack(here).cpu())
+    return torch.cat(found, 1)
 
 
-class Folded:
-    """Weights of one network, in evaluation mode, into which a mask can be folded."""
+class Merged:
+    """A candidate of a shake-shake network, to evaluate: a block's two branches as one of twice the width.
 
-    def __init__(self, network: ShakeShake) -> None:
-        self.convs: dict[str, tuple[Tensor, Tensor, int, int]] = {}
-        for name, module in network.named_modules():
-            if isinstance(module, Branch):
-                self._take(f"{name}.conv1", module.conv1, module.norm1, 1.0)
-                self._take(f"{name}.conv2", module.conv2, module.norm2, 0.5)  # half of each branch
-            elif isinstance(module, Skip):
-                half = module.conv1.out_channels
-                self._take(f"{name}.conv1", module.conv1, module.norm, 1.0, slice(half))
-                self._take(f"{name}.conv2", module.conv2, module.norm, 1.0, slice(half, None))
-        self._take("stem", network.stem, network.stem_norm, 1.0)
+    Masks, norms and the branches' halves are folded into weights. Inside a branch, channels that are dropped
+    are left out, down to a multiple of BLOCK. A skip's two 1×1 convolutions are one of 2×2.
+    """
 
-    def _take(
-        self, name: str, conv: MaskedConv, norm: ShiftNorm, share: float, part: slice = slice(None)
-    ) -> None:
-        scale = share * torch.rsqrt(norm.running_var[part] + norm.eps)
-        shift = share * norm.bias[part] - norm.running_mean[part] * scale
-        weight = (conv.weight * scale[:, None, None, None]).contiguous(memory_format=torch.channels_last)
-        self.convs[name] = weight, shift, conv.stride[0], conv.padding[0]
+    def __init__(self, network: ShakeShake, mask: Tensor) -> None:
+        self.kept = dict(zip(network.layers, mask.split(network.widths), strict=True))
+        self.stem = self._folded("stem", network.stem, network.stem_norm)
+        self.blocks = [self._block(f"blocks.{i}", block) for i, block in enumerate(network.blocks)]
+        head, kept = network.head, self.kept.get("head", mask.new_ones(network.head.in_features))
+        self.head = head.weight * kept, head.bias
 
-    def __call__(self, name: str, x: Tensor, mask: Tensor | None, writes: Tensor | None = None) -> Tensor:
-        """`writes`: the outputs that somebody reads. Inputs that are dropped are left out where that pays."""
-        weight, shift, stride, padding = self.convs[name]
-        if writes is not None:
-            weight, shift = weight[writes], shift[writes]
-        if mask is not None:
-            weight = weight * mask[None, :, None, None]
-            if (reads := needed(mask)) is not None:
-                weight = weight[:, reads]
-                x = x.index_select(1, reads) if x.shape[1] == len(mask) else x
-        return functional.conv2d(x, weight, shift, stride, padding)
+    def __call__(self, x: Tensor) -> Tensor:
+        x = functional.conv2d(x, *self.stem, padding=1)
+        for first, second, skip, stride in self.blocks:
+            inside = functional.conv2d(functional.relu(x), *first, stride=stride, padding=1).relu_()
+            if skip is not None:
+                x = functional.conv2d(functional.pad(x, (0, 1, 0, 1)), *skip, stride=stride)
+            x = functional.conv2d(inside, *second, padding=1).add_(x)
+        return functional.linear(functional.relu(x).mean((2, 3)), *self.head)
+
+    def _block(self, name: str, block: Block) -> tuple[Pair, Pair, Pair | None, int]:
+        branches = {f"{name}.first": block.first, f"{name}.second": block.second}
+        ins = [self._folded(f"{b}.conv1", part.conv1, part.norm1) for b, part in branches.items()]
+        outs = [self._folded(f"{b}.conv2", part.conv2, part.norm2, 0.5) for b, part in branches.items()]
+        weights, shifts = torch.cat([w for w, _ in ins]), torch.cat([s for _, s in ins])
+        second, moved = torch.cat([w for w, _ in outs], 1), outs[0][1] + outs[1][1]
+        if (read := _some(second.abs().amax((0, 2, 3)))) is not None:
+            weights, shifts, second = weights[read], shifts[read], second[:, read]
+        skip = None
+        if isinstance(block.skip, Skip):
+            half, part = block.skip.conv1.out_channels, block.skip
+            w1, s1 = self._folded(f"{name}.skip.conv1", part.conv1, part.norm, 1.0, slice(half))
+            w2, s2 = self._folded(f"{name}.skip.conv2", part.conv2, part.norm, 1.0, slice(half, None))
+            one, other = functional.pad(w1, (0, 1, 0, 1)), functional.pad(w2, (1, 0, 1, 0))
+            skip = _last(torch.cat([one, other])), torch.cat([s1, s2])
+        return (_last(weights), shifts), (_last(second), moved), skip, block.first.conv1.stride[0]
+
+    def _folded(
+        self, name: str, conv: MaskedConv, norm: nn.BatchNorm2d, share: float = 1.0, part: slice = slice(None)
+    ) -> Pair:
+        """A weight and a shift that give `share` of what conv and norm give; `part`: the norm's channels."""
+        scale = share * norm.weight[part] * torch.rsqrt(norm.running_var[part] + norm.eps)
+        weight = conv.weight * scale[:, None, None, None]
+        if name in self.kept:
+            weight = weight * self.kept[name][None, :, None, None]
+        return _last(weight), share * norm.bias[part] - norm.running_mean[part] * scale
 
 
-def needed(mask: Tensor) -> Tensor | None:
-    """The channels that are kept, and as many others as fill up a multiple of BLOCK; None where it is all."""
-    wanted = -(-max(int(mask.count_nonzero()), 1) // BLOCK) * BLOCK
-    if wanted >= len(mask):
+def _last(weight: Tensor) -> Tensor:
+    return weight.contiguous(memory_format=torch.channels_last)
+
+
+def _some(sizes: Tensor) -> Tensor | None:
+    """Channels that are not zero, and as many others as fill up a multiple of BLOCK; None where it is all."""
+    wanted = -(-max(int(sizes.count_nonzero()), 1) // BLOCK) * BLOCK
+    if wanted >= len(sizes):
         return None
-    return mask.ne(0).byte().argsort(descending=True, stable=True)[:wanted].sort().values
-
-
-def _logits(
-    network: ShakeShake, masks: Tensor, order: np.ndarray, x: Tensor, scale: Tensor | None
-) -> Iterator[tuple[int, Tensor]]:
-    """Of each candidate; what it shares with the one before it is kept."""
-    folded, names = Folded(network), list(network.layers)
-    stages = ["stem", *(f"blocks.{i}" for i in range(len(network.blocks)))]
-    ends, at = [0] * len(stages), 0  # the channel of a mask behind which each stage's own end
-    for name, width in zip(names, network.widths, strict=True):
-        at += width
-        found = [i for i, stage in enumerate(stages) if f"{name}.".startswith(f"{stage}.")]
-        ends[found[0] if found else len(stages) :] = [at] * (len(stages) - found[0] if found else 0)
-    kept: list[Tensor] = []  # outputs of the stages of the candidate before
-    before: Tensor | None = None
-    for number in order.tolist():
-        mask = masks[number]
-        parts = dict(zip(names, worn(network, mask, scale).split(network.widths), strict=True))
-        same = 0
-        if before is not None:
-            differs = (mask != before).nonzero()
-            first = int(differs[0]) if len(differs) else len(mask)
-            same = sum(end <= first for end in ends)
-        before, kept = mask, kept[:same]
-        if not kept:
-            kept.append(folded("stem", x, parts.get("stem")))
-        for i in range(len(kept) - 1, len(network.blocks)):
-            kept.append(_block(folded, network.blocks[i], f"blocks.{i}", kept[-1], parts))
-        pooled = functional.relu(kept[-1]).mean((2, 3))
-        pooled = pooled * parts["head"] if "head" in parts else pooled
-        yield number, functional.linear(pooled, network.head.weight, network.head.bias)
-
-
-def _block(folded: Folded, block: Block, name: str, x: Tensor, parts: dict[str, Tensor]) -> Tensor:
-    rectified, out = functional.relu(x), x
-    if isinstance(block.skip, Skip):
-        s = block.skip.stride
-        moved = functional.pad(x[:, :, 1:, 1:], (0, 1, 0, 1))
-        halves = [(x, f"{name}.skip.conv1"), (moved, f"{name}.skip.conv2")]
-        out = torch.cat([folded(conv, z[:, :, ::s, ::s], parts.get(conv)) for z, conv in halves], 1)
-    for branch in ("first", "second"):
-        key = f"{name}.{branch}"
-        mask = parts.get(f"{key}.conv2")
-        inner = None if mask is None else needed(mask)
-        inside = folded(f"{key}.conv1", rectified, parts.get(f"{key}.conv1"), inner).relu_()
-        out = out + folded(f"{key}.conv2", inside, mask)
-    return out
+    return sizes.ne(0).byte().argsort(descending=True, stable=True)[:wanted].sort().values

@@ -27,7 +27,7 @@ class Counter:
 
     @classmethod
     def of(cls, network: SuperNet, side: int, channels: int = 3) -> "Counter":
-        return cls(network, _outputs(network, side, channels))
+        return cls(network, outputs(network, side, channels))
 
     def exact(self, masks: Tensor) -> Cost:
         """Of hard masks [sub-networks, channels]: what is dropped, and what nobody reads, is not there."""
@@ -48,9 +48,9 @@ class Counter:
         by_layer = dict(zip(network.layers, kept.split(network.widths, dim=1), strict=True))
         written: dict[str, Tensor] = {}  # of layers and norms whose outputs not all are read
         for link in network.links():
-            unread = torch.stack([1 - by_layer[name] for name in link.consumers if name in by_layer])
-            if len(unread) == len(link.consumers):
-                needed = (1 - unread.prod(0)).sum(1)
+            reads = [by_layer[name] for name in link.consumers if _by_input(network, name)]
+            if len(reads) == len(link.consumers):
+                needed = (1 - (1 - torch.stack(reads)).prod(0)).sum(1)
                 written |= dict.fromkeys((link.producer, *link.norms), needed)
         parameters = operations = torch.zeros(len(kept), dtype=torch.double)
         counted: set[int] = set()
@@ -85,7 +85,12 @@ class Counter:
         return inputs * outputs * kernel, outputs
 
 
-def _outputs(network: nn.Module, side: int, channels: int) -> dict[str, int]:
+def _by_input(network: SuperNet, name: str) -> bool:
+    """Whether the layer has a mask on what it reads: one behind it (D6) drops none of that."""
+    return name in network.layers and not network.layers[name].after
+
+
+def outputs(network: nn.Module, side: int, channels: int = 3) -> dict[str, int]:
     """Pixels of each convolution's output for one image, 1 of a classifier."""
     sides: dict[str, int] = {
         name: 0 for name, part in network.named_modules() if isinstance(part, nn.Conv2d | nn.Linear)

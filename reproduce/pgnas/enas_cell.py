@@ -152,9 +152,7 @@ class Auxiliary(nn.Module):
 
 
 class EnasNet(SuperNet):
-    """The fixed network; `progress` is the share of training that is done, on which drop path hangs."""
-
-    progress = 0.0
+    """The fixed network."""
 
     def __init__(self, shape: Shape, **drops: object) -> None:
         super().__init__()

@@ -5,7 +5,9 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from reproduce.pgnas.masked import Link, MaskedConv, ShiftNorm, SuperNet
+from harness.base.errors import HarnessError
+from reproduce.pgnas.counts import Cost, outputs
+from reproduce.pgnas.masked import Link, MaskedConv, SuperNet
 
 
 class Reads(nn.Module):
@@ -34,14 +36,17 @@ class Nothing(nn.Module):
 
 
 def export(network: SuperNet, mask: Tensor) -> nn.Module:
-    """The network of one hard mask [1, channels], in evaluation mode; it has no drop probabilities."""
+    """The network of one hard mask [1, channels], in evaluation mode; it has no drop probabilities.
+
+    What a kept channel is multiplied by (D14) goes into the weights.
+    """
     network.check_masks(mask, "a mask to export")
+    if any(layer.after for layer in network.layers.values()):
+        raise HarnessError("masks behind convolutions drop no input: export a network with mask_after: false")
     network.wear(None)
     small = copy.deepcopy(network).eval()
-    kept = {
-        name: part[0].nonzero()[:, 0]
-        for name, part in zip(network.layers, mask.split(network.widths, dim=1), strict=True)
-    }
+    factors = dict(zip(network.layers, mask[0].split(network.widths), strict=True))
+    kept = {name: part.nonzero()[:, 0] for name, part in factors.items()}
     offered: dict[str, Tensor] = {}  # to a consumer: the channels that its producer still computes
     written: dict[str, Tensor] = {}  # by a producer
     for link in network.links():
@@ -54,6 +59,9 @@ def export(network: SuperNet, mask: Tensor) -> nn.Module:
     for name in dict.fromkeys([*kept, *written]):
         layer = small.get_submodule(name)
         reads, writes = kept.get(name), written.get(name)
+        if name in factors:
+            shape = [-1, *[1] * (layer.weight.ndim - 2)]
+            layer.weight.data.mul_(factors[name].to(layer.weight).reshape(shape))
         small.set_submodule(name, _narrow(layer, reads, writes, offered.get(name)))
     for part in (small.drop_logits, small.channels, small.of_channel):
         part.requires_grad_(False)
@@ -65,7 +73,7 @@ def export(network: SuperNet, mask: Tensor) -> nn.Module:
 def _narrow_norms(small: nn.Module, link: Link, channels: Tensor) -> None:
     for name in link.norms:
         norm = small.get_submodule(name)
-        assert isinstance(norm, ShiftNorm | nn.BatchNorm2d)
+        assert isinstance(norm, nn.BatchNorm2d)
         for key in ("weight", "bias"):
             if (value := getattr(norm, key, None)) is not None:
                 setattr(norm, key, nn.Parameter(value[channels].detach().clone()))
@@ -115,3 +123,10 @@ def _narrow(
 
 def size(small: nn.Module) -> int:
     return sum(parameter.numel() for parameter in small.parameters())
+
+
+def cost(small: nn.Module, side: int) -> Cost:
+    """What is there, parameter by parameter, and what its layers multiply for one image."""
+    parts, pixels = dict(small.named_modules()), outputs(small, side)
+    done = sum(parts[name].weight.numel() * each for name, each in pixels.items())
+    return Cost(torch.tensor(float(size(small))), torch.tensor(float(done)))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -85,14 +84,13 @@ class ResNet(SuperNet):
 
 @dataclass(frozen=True, kw_only=True)
 class DenseNetShape:
-    """DenseNet-121; `deep_stem`: three 3×3 for the 7×7, as in the authors' code (D8)."""
+    """DenseNet-121, with the three 3×3 for the 7×7 of the authors' code (D8)."""
 
     growth: int = 32
     depths: tuple[int, ...] = (6, 12, 24, 16)
     stem: int = 64
     bottleneck: int = 4
     classes: int = 1000
-    deep_stem: bool = True
 
 
 class DenseLayer(nn.Module):
@@ -129,7 +127,7 @@ class DenseNet(SuperNet):
         half = shape.stem // 2
         convs = [(3, half, 3, 2), (half, half, 3, 1), (half, shape.stem, 3, 1)]
         stem: list[nn.Module] = []
-        for inputs, outputs, kernel, stride in convs if shape.deep_stem else [(3, shape.stem, 7, 2)]:
+        for inputs, outputs, kernel, stride in convs:
             conv = nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False)
             stem += [conv, nn.BatchNorm2d(outputs), nn.ReLU()]
         self.stem = nn.Sequential(*stem, nn.MaxPool2d(3, 2, 1))
@@ -162,9 +160,3 @@ def _initialise(network: nn.Module) -> None:
     for part in network.modules():
         if isinstance(part, nn.Conv2d):
             nn.init.kaiming_normal_(part.weight)
-
-
-def segments_of(network: DenseNet) -> list[int]:
-    """How many drop probabilities each layer has: one more with each layer of a block."""
-    ends = [0, *torch.tensor(network.counts).cumsum(0).tolist()]
-    return [b - a for a, b in pairwise(ends)]

@@ -12,9 +12,11 @@ from torch import Tensor, nn
 from harness.metrics.ranking import spearman
 from harness.runs.record import Run
 from harness.supernet.ranking import Batch
+from reproduce.pgnas import exporting
 from reproduce.pgnas.candidates import Errors, errors, worn
 from reproduce.pgnas.counts import Counter, dropped_shares, operations_by_threshold
-from reproduce.pgnas.masked import MaskedConv, ShiftNorm, SuperNet
+from reproduce.pgnas.masked import MaskedConv, SuperNet
+from reproduce.pgnas.posterior import fixed_point
 from reproduce.pgnas.training import Training, drawn
 
 BINS = range(0, 100, 2)  # of candidates' errors, in percent
@@ -47,17 +49,17 @@ def leave_layers(run: Run, config: Training, network: SuperNet) -> None:
     }
     for (name, layer), own, norm in zip(network.layers.items(), p, norms, strict=True):
         outputs, inputs = layer.weight.shape[:2]
-        total = norm.double().sum().item()
+        total, channels = norm.double().sum(), torch.tensor(len(own))
         rest = float("nan")
-        if config.prior is not None and config.learn and config.coupled and config.entropy == "bonus":
-            rest = float(config.prior.weight_coefficient / config.prior.entropy_coefficient * total / inputs)
+        if config.prior is not None and config.coupled and config.entropy == "bonus":
+            rest = fixed_point(total, channels, config.prior).item()
         values = (
             name,
             _kind(name, layer),
             "yes" if outputs > inputs else "no",
             own.mean().item(),
-            inputs,
-            total,
+            len(own),
+            total.item(),
             rest,
         )
         for column, value in zip(rows.values(), values, strict=True):
@@ -93,6 +95,8 @@ def leave_whole(run: Run, config: Training, network: SuperNet, test: Sequence[Ba
     with network.wearing(torch.ones_like(p)[None] if config.rescale else (1 - p)[None]):
         tell("mean_mask", errors(network, test))
     for name, hard in (("relaxed", False), ("hard", True)):
+        if config.masks == "hard" and not hard:
+            continue  # such a training has no relaxed masks
         torch.manual_seed(int(run.stream(f"{name} masks").integers(2**63)))
         found = []
         for x, y in test:
@@ -111,7 +115,7 @@ def leave_whole(run: Run, config: Training, network: SuperNet, test: Sequence[Ba
 
 
 def leave_candidates(run: Run, config: Asked, network: SuperNet, masks: Tensor, scores: Scores) -> int:
-    """Tables of all candidates and of what choosing among so many of them gives; the chosen one."""
+    """Tables of all candidates and of what choosing among so many of them gives; the number of the chosen."""
     counter = Counter.of(network, config.side)
     cost, (channels, empty) = counter.exact(masks), dropped_shares(network, masks)
     expected, whole = counter.expected(), counter.whole()
@@ -138,6 +142,7 @@ def leave_candidates(run: Run, config: Asked, network: SuperNet, masks: Tensor, 
     run.metric("best_on_test_error", scores.test.min(), "%")
     run.metric("parameters", cost.parameters[best].item() / 1e6, "M")
     run.metric("parameters_expected", expected.parameters.item() / 1e6, "M")
+    run.metric("operations", cost.operations[best].item() / 1e6, "M")
     run.metric("parameters_kept", 100 * (cost.parameters[best] / whole.parameters).item(), "%")
     run.metric("operations_kept", 100 * (cost.operations[best] / whole.operations).item(), "%")
     run.metric("dropped_channels", channels[best].item())
@@ -146,6 +151,17 @@ def leave_candidates(run: Run, config: Asked, network: SuperNet, masks: Tensor, 
     run.metric("operations_above_half", above)
     run.metric("some_operation_empty", 100 * alone, "%")
     return best
+
+
+def leave_exported(
+    run: Run, config: Training, network: SuperNet, mask: Tensor, tests: Sequence[Batch]
+) -> None:
+    """The candidate of a mask as a network of its own, without what is dropped."""
+    small = exporting.export(network, mask[None])
+    cost = exporting.cost(small, config.side)
+    run.metric("exported_parameters", cost.parameters.item() / 1e6, "M")
+    run.metric("exported_operations", cost.operations.item() / 1e6, "M")
+    run.metric("exported_error", errors(small, tests).top1, "%")
 
 
 def choices(scores: Scores, sizes: np.ndarray, counts: Sequence[int]) -> dict[str, list[float]]:
@@ -237,7 +253,7 @@ def renew_statistics(
 
     `before` is called with the number of images before each batch: it may change the masks.
     """
-    norms = [part for part in network.modules() if isinstance(part, ShiftNorm | nn.BatchNorm2d)]
+    norms = [part for part in network.modules() if isinstance(part, nn.BatchNorm2d)]
     momenta = [part.momentum for part in norms]
     network.eval()
     for number, (x, _) in enumerate(batches, 1):

@@ -1,4 +1,4 @@
-"""Sections 2.2, 2.3 and 3: a super-network is trained, candidates are sampled, scored and chosen."""
+"""Algorithm 1 and section 3: a super-network is trained, candidates are sampled, scored and chosen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from harness.training.images import batches, leave_source
 from harness.training.seeded import seeded
 from reproduce.pgnas import outcome
 from reproduce.pgnas.candidates import errors, sample, score, shuffled, uniform, worn
+from reproduce.pgnas.imagenet_files import FileBatches, parts
 from reproduce.pgnas.masked import SuperNet
 from reproduce.pgnas.networks import build
 from reproduce.pgnas.training import Training, TrainingLoop, Tuning, TuningLoop
@@ -37,8 +38,8 @@ class Config(Training):
     candidates: int = 1500
     chosen_of: int = 1500  # the first so many, of which one is chosen; all where there are fewer
     counts: tuple[int, ...] = (50, 500, 1500, 5000)  # numbers of candidates that are compared
-    controls: int = 0  # masks of each kind that drop as often as the learnt p, but elsewhere (D20)
-    own_statistics: int = 20  # candidates that are scored with batch norm statistics of their own, too (D23)
+    controls: int = 0  # uniform and shuffled masks, of each so many, that the learnt p do not place (D20)
+    own_statistics: int = 0  # candidates that are scored with batch norm statistics of their own, too (D23)
     statistics_batches: int = 20
     tuning: Tuning | None = None
 
@@ -54,43 +55,44 @@ def run(run: Run, config: Config) -> None:
     if config.masks != "none":
         scale = outcome.scale_of(config, network)
         masks = sample(network.p_of_channels, config.candidates, run.stream("candidates"))
-        scores = scored(run, checkpoint, network, masks, (choose.in_order(AT_ONCE), tests), scale)
-        best = outcome.leave_candidates(run, config, network, masks, scores)
+        parts = choose.in_order(AT_ONCE), tests
+        (choose1, choose5), (test1, test5) = scored(
+            run, checkpoint, "candidates", network, masks, parts, scale
+        )
+        scores = outcome.Scores(choose1, test1, choose5, test5)
+        chosen = worn(network, masks[outcome.leave_candidates(run, config, network, masks, scores)], scale)
+        if not config.mask_after:
+            outcome.leave_exported(run, config, network, chosen, tests)
         if config.controls:
             control(run, config, checkpoint, network, tests)
-        some = train.in_order(config.batch_size, config.batch_size * config.statistics_batches)
-        own = masks[: config.own_statistics]
-        outcome.leave_own_statistics(run, config, network, own, some, tests, scale)
+        if config.own_statistics:
+            some = train.in_order(config.batch_size, config.batch_size * config.statistics_batches)
+            own = masks[: config.own_statistics]
+            outcome.leave_own_statistics(run, config, network, own, some, tests, scale)
         if config.tuning is not None:
-            tune(run, config, checkpoint, network, worn(network, masks[best], scale), train, tests)
+            TuningLoop(run, config, config.tuning, network, train, chosen).train(checkpoint, "fine-tuning")
+            with network.wearing(chosen[None]):
+                found = errors(network, tests)
+            run.metric("tuned_error", found.top1, "%")
+            run.metric("tuned_top5", found.top5, "%")
     checkpoint.remove()
 
 
 def control(
     run: Run, config: Config, checkpoint: Checkpoint, network: SuperNet, tests: Sequence[Batch]
 ) -> None:
-    """The same weights under masks that drop as often, but not where the learnt probabilities say."""
-    own = outcome.scale_of(config, network)
+    """The same weights under masks that the learnt probabilities did not place.
+
+    Uniform ones drop as many channels on average; shuffled ones only where all layers are equally wide (D20).
+    """
+    scale = outcome.scale_of(config, network)
     for name, draw in (("uniform", uniform), ("shuffled", shuffled)):
         masks = draw(network, config.controls, run.stream(f"{name} masks of controls"))
-        (found,) = in_chunks(run, checkpoint, name, network, masks, (tests,), own)
+        (found,) = scored(run, checkpoint, name, network, masks, (tests,), scale)
         outcome.leave_control(run, config, network, name, masks, found[0])
 
 
 def scored(
-    run: Run,
-    checkpoint: Checkpoint,
-    network: SuperNet,
-    masks: Tensor,
-    parts: tuple[Sequence[Batch], Sequence[Batch]],
-    scale: Tensor | None,
-) -> outcome.Scores:
-    """Of every candidate."""
-    (choose, choose5), (test, test5) = in_chunks(run, checkpoint, "candidates", network, masks, parts, scale)
-    return outcome.Scores(choose, test, choose5, test5)
-
-
-def in_chunks(
     run: Run,
     checkpoint: Checkpoint,
     name: str,
@@ -115,26 +117,10 @@ def in_chunks(
     return torch.cat(rows, 1).double().numpy().reshape(len(parts), 2, len(masks))
 
 
-def tune(
-    run: Run,
-    config: Config,
-    checkpoint: Checkpoint,
-    network: SuperNet,
-    mask: Tensor,
-    train: Batches,
-    tests: Sequence[Batch],
-) -> None:
-    """The chosen candidate, trained on."""
-    assert config.tuning is not None
-    with network.wearing(mask[None]):
-        TuningLoop(run, config, config.tuning, network, train).train(checkpoint, "fine-tuning")
-        found = errors(network, tests)
-    run.metric("tuned_error", found.top1, "%")
-    run.metric("tuned_top5", found.top5, "%")
-
-
-def images(run: Run, config: Config) -> list[Batches]:
+def images(run: Run, config: Config) -> Sequence[Batches | FileBatches]:
     """Those that train, that choose, that test; the first two are drawn from the training set, by seed."""
+    if config.dataset == "imagenet":
+        return imagenet(run, config)
     found, tested = load(config.dataset, "train"), load(config.dataset, "test")
     leave_source(run, found.card.title, found.card.identity.sha256)
     n, choosing = len(found.y), config.choose_images
@@ -155,6 +141,25 @@ def images(run: Run, config: Config) -> list[Batches]:
         config.device,
         factor=config.shrink,
     )
+
+
+def imagenet(run: Run, config: Config) -> Sequence[FileBatches]:
+    """From its files (section 3.2); all images of its training set train that do not choose."""
+    cut = {"train_images": config.train_images, "test_images": config.test_images}
+    if any(value is not None for value in cut.values()) or config.shrink != 1 or config.cutout:
+        raise HarnessError(
+            f"{run.spec.id}: ImageNet is read whole, in windows of `side` pixels: leave out train_images,"
+            " test_images, shrink and cutout"
+        )
+    paths, y, test_paths, test_y = parts(config.classes)
+    leave_source(run, "ImageNet", "")
+    order = run.stream("images").permutation(len(y))
+    training = len(y) - config.choose_images
+    some = [
+        FileBatches(tuple(paths[i] for i in part), y[part], config.side, config.device)
+        for part in (order[:training], order[training:])
+    ]
+    return *some, FileBatches(tuple(test_paths), test_y, config.side, config.device)
 
 
 def _coloured(x: np.ndarray) -> np.ndarray:

@@ -82,39 +82,59 @@ def rates(config: Training, per_epoch: int) -> list[float]:
     return learning_rates(config.weights, config.epochs, per_epoch)
 
 
-class TrainingLoop(Steps):
-    """A super-network's training: minibatches, crops and noise of a step follow from its number."""
+class Descent(Steps):
+    """Minibatches, crops, cutout and noise of a step follow from its number."""
 
-    def __init__(self, run: Run, config: Training, network: SuperNet, images: Batches) -> None:
-        super().__init__(run, images, config.batch_size, config.epochs, config.weights)
-        posterior.checked_tau(config.tau)
-        self.config, self.network, self.name = config, network, "the super-network"
-        self.rates = rates(config, self.per_epoch)
-        network.drop_logits.requires_grad_(config.learn and config.masks != "none")
-        self.optimiser = optimiser(network, config.weights, config.drop_rate)
+    noise = "noise of step"
+    prior: posterior.Prior | None = None
+    second = 0.0  # weight of a second classifier's loss
+
+    def __init__(
+        self, run: Run, config: Training, weights: SGD, epochs: int, network: SuperNet, images: Batches
+    ) -> None:
+        super().__init__(run, images, config.batch_size, epochs, weights, unit=f"step of {self.what}")
+        self.config, self.network, self.name = config, network, self.named
+
+    def masks(self, images: int) -> Tensor | None:
+        raise NotImplementedError
 
     def _one(self) -> float:
         config, network = self.config, self.network
         network.train()
         set_rates(self.optimiser, self.rates[self.step])
-        if hasattr(network, "progress"):
-            network.progress = self.step / self.total
         x, y = self.batch(self.step)
         if config.cutout:
-            x = cut(x, self.run.stream(f"cutout of step {self.step}"), config.cutout)
-        torch.manual_seed(int(self.run.stream(f"noise of step {self.step}").integers(2**63)))
+            x = cut(x, self.run.stream(f"cutout of {self.noise} {self.step}"), config.cutout)
+        torch.manual_seed(int(self.run.stream(f"{self.noise} {self.step}").integers(2**63)))
         self.optimiser.zero_grad(set_to_none=True)
-        with network.wearing(drawn(network, config, len(x))):
+        with network.wearing(self.masks(len(x))):
             loss = functional.cross_entropy(network(x), y)
-            if getattr(network, "second_logits", None) is not None:
-                loss = loss + config.second * functional.cross_entropy(network.second_logits, y)
+            if self.second and network.second_logits is not None:
+                loss = loss + self.second * functional.cross_entropy(network.second_logits, y)
             loss.backward()
-        if config.prior is not None:
-            add_gradient(network, config.prior)
+        if self.prior is not None:
+            add_gradient(network, self.prior)
         if config.clip is not None:
             nn.utils.clip_grad_norm_(network.parameters(), config.clip)
         self.optimiser.step()
         return loss.item()
+
+
+class TrainingLoop(Descent):
+    """A super-network's training."""
+
+    what, named = "training", "the super-network"
+
+    def __init__(self, run: Run, config: Training, network: SuperNet, images: Batches) -> None:
+        super().__init__(run, config, config.weights, config.epochs, network, images)
+        posterior.checked_tau(config.tau)
+        self.rates, self.prior, self.second = rates(config, self.per_epoch), config.prior, config.second
+        network.drop_logits.requires_grad_(config.learn and config.masks != "none")
+        self.optimiser = optimiser(network, config.weights, config.drop_rate)
+
+    def masks(self, images: int) -> Tensor | None:
+        self.network.progress = self.step / self.total
+        return drawn(self.network, self.config, images)
 
 
 def drawn(network: SuperNet, config: Training, images: int, *, hard: bool = False) -> Tensor | None:
@@ -130,34 +150,27 @@ def drawn(network: SuperNet, config: Training, images: int, *, hard: bool = Fals
     return masks / (1 - p) if config.rescale else masks
 
 
-class TuningLoop(Steps):
-    """A candidate trained on: its mask stays."""
+class TuningLoop(Descent):
+    """A candidate trained on: its mask stays, and a second classifier rests (D25)."""
+
+    what, named, noise = "fine-tuning", "the candidate", "noise of tuning"
 
     def __init__(
-        self, run: Run, config: Training, tuning: Tuning, network: SuperNet, images: Batches
+        self, run: Run, config: Training, tuning: Tuning, network: SuperNet, images: Batches, mask: Tensor
     ) -> None:
         weights = SGD(
             lr_max=tuning.lr, lr_min=0.0, momentum=config.weights.momentum, weight_decay=tuning.weight_decay,
             nesterov=config.weights.nesterov,
         )  # fmt: skip
-        super().__init__(run, images, config.batch_size, tuning.epochs, weights, unit="step of fine-tuning")
-        self.config, self.network, self.name = config, network, "the candidate"
+        super().__init__(run, config, weights, tuning.epochs, network, images)
+        self.mask = mask[None]
         network.drop_logits.requires_grad_(False)
         network.zero_grad(set_to_none=True)  # a run that goes on here has those of the training's end
         self.optimiser = optimiser(network, weights, 1.0)
 
-    def _one(self) -> float:
-        self.network.train()
-        set_rates(self.optimiser, self.rates[self.step])
-        x, y = self.batch(self.step)
-        torch.manual_seed(int(self.run.stream(f"noise of tuning {self.step}").integers(2**63)))
-        self.optimiser.zero_grad(set_to_none=True)
-        loss = functional.cross_entropy(self.network(x), y)
-        loss.backward()
-        if self.config.clip is not None:
-            nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
-        self.optimiser.step()
-        return loss.item()
+    def masks(self, images: int) -> Tensor:
+        self.network.progress = 1.0  # as at the training's end, which a run that goes on here has not seen
+        return self.mask
 
 
 def optimiser(network: SuperNet, weights: SGD, drop_rate: float) -> torch.optim.SGD:

@@ -81,14 +81,28 @@ def test_a_trend_over_gaps(judged):
         judged("{trend: rising, over: [[low, weak], [low, weak], 3]}", **values)
 
 
-def test_a_trend_over_every_combination(judged):
-    trend = "{trend: rising, each: {r: [low, high], c: [weak, strong]}, over: "
-    values = {"low_weak": 1, "low_strong": 2, "high_weak": 3, "high_strong": 4}
-    assert judged(trend + '["{r}", "{c}"]}', **values) == Verdict("agrees", "by +1")
+def test_a_trend_runs_along_the_last_word_and_has_a_line_for_each_value_of_another(judged):
+    """Once it was one slope through all lines, end to end: two that fall, the second higher up, rose."""
+    trend = "{trend: rising, each: {r: [low, high], c: [weak, strong, correlation]}, over: "
+    falls = {"low_weak": 3, "low_strong": 2, "low_correlation": 1}
+    falls |= {"high_weak": 30, "high_strong": 28, "high_correlation": 26}
+    told = judged(trend + '["{r}", "{c}"]}', **falls)
+    assert told.word == "contradicts" and told.reason.startswith("by -1.5 (on average over 2 settings")
     gap = '{gap: [["{r}", "{c}"], [low, weak]]}}'
-    assert judged(trend + gap, **values | {"high_strong": -9}).word == "contradicts"
+    assert judged(trend + gap, **falls | {"high_correlation": 90}).word == "agrees"
     with pytest.raises(HarnessError, match="row 'lov' does not exist"):
         judged(trend.replace("low", "lov") + '["{r}", "{c}"]}')
+    with pytest.raises(HarnessError, match="a trend needs three points"):
+        judged(trend.replace(", correlation", "") + '["{r}", "{c}"]}')
+
+
+def test_a_trend_along_a_list_has_a_line_for_each_value_of_a_word(judged):
+    """Once the first value alone was tested."""
+    listed = '[["{r}", weak], ["{r}", strong], ["{r}", correlation]]}'
+    values = {"low_weak": 1, "low_strong": 2, "low_correlation": 3}
+    values |= {"high_weak": 30, "high_strong": 28, "high_correlation": 26}
+    told = judged("{trend: rising, each: {r: [low, high]}, over: " + listed, **values)
+    assert told.word == "contradicts" and told.reason.startswith("by -0.5 (on average over 2 settings")
 
 
 def test_all_parts_must_hold(judged):

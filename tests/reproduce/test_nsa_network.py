@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from harness.base.errors import HarnessError
 from reproduce.nsa.batch_norm_modes import by_batch, estimate, kept_statistics
+from reproduce.nsa.dropout import Dropout
 from reproduce.nsa.network import FEW, Shape, WiredNet
 from reproduce.nsa.norms import EPSILON, Norm, norms
 from reproduce.nsa.wiring import NODES, residual, wiring, wirings
@@ -94,6 +95,10 @@ KINDS = {
     "weights of edges, one architecture": ({"learn_aggregation": True}, 1),
     "weights of edges, each image its own": ({"learn_aggregation": True, "count": FEW + 4}, None),
     "norms of architectures": ({"learn_aggregation": True, "conditional_norm": True}, 4),
+    "norms of architectures, each image its own": (
+        {"learn_aggregation": True, "conditional_norm": True, "count": FEW + 4},
+        None,
+    ),
     "norms of one architecture": ({"learn_aggregation": True, "conditional_norm": True}, 1),
     "sums": ({"mean": False}, 4),
 }
@@ -227,6 +232,24 @@ def test_own_statistics_are_those_of_an_architecture():
 def test_what_cannot_be_built_is_one_sentence(make, told):
     with pytest.raises(HarnessError, match=told):
         make()
+
+
+@pytest.mark.parametrize("p", [0.2, 0.75])
+def test_dropout_drops_its_share_and_keeps_the_mean(p):
+    """Alike in all places; what stays grows, and only there does a slope go through."""
+    x = torch.ones(50, 7, 9, 11).to(memory_format=torch.channels_last).requires_grad_()
+    dropout = Dropout(p)
+    y = dropout(x)
+    y.sum().backward()
+    dropped = y.detach() == 0
+    assert dropped.double().mean().item() == pytest.approx(p, abs=0.01)
+    for place in ((1, 2, 3), (0, 2, 3), (0, 1, 2)):
+        assert dropped.double().mean(place).sub(p).abs().max() < 0.1
+    assert torch.allclose(y[~dropped], torch.tensor(1 / (1 - p)), rtol=1e-4)
+    assert torch.equal(x.grad, y) and y.is_contiguous(memory_format=torch.channels_last)
+    assert not torch.equal(y, dropout(x)) and dropout.eval()(x) is x
+    repeats = (dropped.flatten()[1:] == dropped.flatten()[:-1]).double().mean().item()
+    assert repeats == pytest.approx(p**2 + (1 - p) ** 2, abs=0.02), "neighbours are drawn apart"
 
 
 def test_sum_and_mean_are_one_function_but_for_what_the_classifier_is_given():

@@ -116,6 +116,39 @@ def test_jumps_are_those_of_the_second_half(tmp_path):
     assert metrics(run)["jumps_test_accuracy"] == pytest.approx(np.abs(np.diff(later)).mean())
 
 
+def test_points_of_curves_are_means_since_the_last_look(tmp_path):
+    """Of the minibatches that came, and of the test images with an architecture for each minibatch."""
+    one = training(tmp_path, tests=2, sampling="batch")
+    seen, plain = [], one.loss
+
+    def loss(x, y):
+        value, logits = plain(x, y)
+        right = (logits.argmax(1) == y).double().mean().item()
+        seen.append((value.item(), 100 * right))
+        return value, logits
+
+    one.loss = loss
+    one.train(Checkpoint(one.run))
+    last = one.curve[-1]
+    assert [row[0] for row in one.curve] == [50, 100] and len(seen) == 6
+    for row, place in zip(one.curve, (0, 3), strict=True):
+        assert row[1:3] == pytest.approx(np.mean(seen[place : place + 3], axis=0).tolist())
+    rng = one.run.stream(f"architectures tested at step {one.total - 1}")
+    one.network.eval()
+    losses, right = [], []
+    for x, y in one.test.in_order(16):
+        logs = log_probabilities(one.network, [(x, y)], torch.from_numpy(rng.integers(6, size=1)))
+        losses += (-logs[np.arange(len(y)), y.numpy()]).tolist()
+        right += (logs.argmax(1) == y.numpy()).tolist()
+    assert last[3:] == pytest.approx([np.mean(losses), 100 * np.mean(right)], rel=1e-5)
+
+
+def test_what_no_artefact_shows_is_not_measured(tmp_path):
+    run = RUNS.done(tmp_path, tests=0, scored=0, unseen=0)
+    left = {path.stem for path in run.folder.glob("*.csv")}
+    assert "ensemble" in left and not {"curve", "modes", "unseen"} & left
+
+
 def test_modes_leave_the_network_as_it_was(tmp_path):
     """Estimating anew and normalising by the batch move nothing that is looked at afterwards."""
     seen = []

@@ -1,19 +1,17 @@
-"""PGNAS on ImageNet's layout: files, windows, refusals; candidates of a batch that is read once."""
+"""PGNAS on ImageNet's layout: files, windows, refusals, and a run on them."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from pgnas_runs import TINY
 from PIL import Image
+from small_runs import SmallRuns, metrics
 
 from harness.base.errors import HarnessError
-from harness.runs.record import Run
-from reproduce.pgnas import imagenet_files
-from reproduce.pgnas.candidates import sample, score_plainly
-from reproduce.pgnas.imagenet import scored
+from reproduce.pgnas import imagenet_files, supernets
 from reproduce.pgnas.imagenet_files import FileBatches, parts
-from reproduce.pgnas.networks import Network, build
 
 
 @pytest.fixture
@@ -73,19 +71,25 @@ def test_what_is_not_imagenet_is_refused(folder: Path, monkeypatch: pytest.Monke
         parts(2)
 
 
-def test_candidates_of_a_batch_are_those_one_after_the_other(monkeypatch: pytest.MonkeyPatch):
-    torch.manual_seed(0)
-    network = build(Network(network="resnet", width=8, depths=(1,), classes=10, side=16)).eval()
-    x, y = torch.randn(12, 3, 16, 16), torch.randint(10, (12,))
-    batches = list(zip(x.split(5), y.split(5), strict=True))
-    masks = sample(network.p_of_channels, 3, np.random.default_rng(0))
-    plain = score_plainly(network, masks, batches)
+PARTS = {"train_images": None, "test_images": None, "choose_images": 2, "shrink": 1, "side": 16}
+IMAGENET = {**PARTS, "dataset": "imagenet", "network": "resnet", "width": 4, "depths": [1], "classes": 2}
+RUNS = SmallRuns(supernets, {**TINY, **IMAGENET})
 
-    class Told:
-        def progress(self, *of: object) -> None:
-            """A run's, which a campaign draws."""
 
-    found: Run = Told()  # type: ignore[assignment]
-    one, five = scored(found, network, masks, batches)
-    assert one.tolist() == pytest.approx([100 * (row >= 1).double().mean().item() for row in plain])
-    assert five.tolist() == pytest.approx([100 * (row >= 5).double().mean().item() for row in plain])
+def test_options_of_a_run_are_honoured_on_imagenet_too(folder: Path, tmp_path: Path):
+    """A module of its own had left out controls, scaling, own statistics and fine-tuning without a word."""
+    found = metrics(RUNS.done(tmp_path, controls=2, rescale=True, own_statistics=1))
+    assert {"uniform_mean", "own_statistics_gain", "tuned_error", "exported_error"} <= found.keys()
+    assert found["exported_error"] == found["chosen_error"]
+
+
+@pytest.mark.parametrize("changed", [{"shrink": 2}, {"cutout": 4}, {"train_images": 3}, {"test_images": 3}])
+def test_options_that_files_do_not_have_are_refused(folder: Path, tmp_path: Path, changed: dict):
+    with pytest.raises(HarnessError, match="leave out train_images, test_images, shrink and cutout"):
+        supernets.images(*RUNS.begun(tmp_path, **changed))
+
+
+def test_images_that_choose_are_files_that_do_not_train(folder: Path, tmp_path: Path):
+    train, choose, test = supernets.images(*RUNS.begun(tmp_path))
+    assert (len(train), len(choose), len(test)) == (4, 2, 6)
+    assert not set(train.paths) & set(choose.paths) and not set(train.paths) & set(test.paths)

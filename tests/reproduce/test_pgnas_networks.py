@@ -4,10 +4,12 @@ import pytest
 import torch
 from torch import nn
 
+from harness.base.errors import HarnessError
 from reproduce.pgnas import posterior
 from reproduce.pgnas.counts import Counter, dropped_shares, operations_by_threshold
-from reproduce.pgnas.exporting import export, size
-from reproduce.pgnas.imagenet_nets import DenseNet, DenseNetShape, segments_of
+from reproduce.pgnas.exporting import cost, export, size
+from reproduce.pgnas.imagenet_nets import DenseNet, DenseNetShape
+from reproduce.pgnas.masked import SuperNet
 from reproduce.pgnas.networks import Network, build
 from reproduce.pgnas.shake_shake import ShakeShake, Shape
 
@@ -48,9 +50,28 @@ def test_shake_shake_has_the_printed_number_of_parameters(width: int, millions: 
     assert round((size(network) - len(network.drop_logits)) / 1e6, 1) == millions
 
 
+def test_resnets_and_enas_networks_have_the_counts_that_the_notes_tell():
+    """D18 and D19; a ResNet-50 has 25,557,032, from which four kernels for each 3×3 follow."""
+    depths = (3, 4, 6, 3)
+    squares = sum(d * (64 * 2**i) ** 2 for i, d in enumerate(depths))  # inputs times outputs of 3×3s
+    of = {"network": "resnet", "width": 64, "depths": depths, "classes": 1000, "side": 32}
+    assert whole(build(Network(**of, inflated=False))) == 25_557_032
+    assert whole(build(Network(**of))) == 25_557_032 + squares * ((1 + 9 + 9 + 25) // 4 - 9) == 28_071_976
+    dense = 25_557_032 + squares * ((1 + 9 + 25 + 81) // 4 - 9)
+    assert round(dense / 1e6, 1) == 50.7
+    for width, both, alone in ((36, 4.39, 3.89), (72, 15.37, 14.78)):
+        network = build(Network(network="enas", width=width, blocks=15))
+        counted, second = whole(network), size(network.auxiliary)
+        assert (round(counted / 1e6, 2), round((counted - second) / 1e6, 2)) == (both, alone)
+
+
+def whole(network: SuperNet) -> int:
+    return int(Counter.of(network, 32).whole().parameters.item())
+
+
 def test_a_dense_net_has_one_p_per_segment():
     network = DenseNet(DenseNetShape(growth=4, depths=(3, 2), stem=8, classes=5))
-    assert segments_of(network) == [1, 1, 2, 1, 3, 1, 4, 1, 1, 2, 1]
+    assert network.counts == [1, 1, 2, 1, 3, 1, 4, 1, 1, 2, 1]
     assert network.channels[:5].tolist() == [8, 16, 8, 4, 16]
 
 
@@ -70,6 +91,36 @@ def test_the_exported_network_is_smaller_by_what_was_counted_and_gives_the_same(
     assert operations(small, config.side) == cost.operations.item()
     assert torch.isfinite(masked).all()
     assert p == 0 or size(small) < size(network) - len(network.drop_logits)
+
+
+@pytest.mark.parametrize("config", SMALL, ids=IDS)
+def test_what_kept_channels_are_multiplied_by_is_exported(config: Network):
+    network = trained(config)
+    mask, x = a_mask(network, 0.3), torch.randn(3, 3, config.side, config.side).double()
+    scaled = mask * (1 + torch.rand_like(mask))
+    with torch.no_grad(), network.wearing(scaled):
+        wanted = network(x)
+    small = export(network, scaled)
+    with torch.no_grad():
+        torch.testing.assert_close(small(x), wanted, rtol=1e-9, atol=1e-12)
+    assert (
+        cost(small, config.side).parameters.item()
+        == Counter.of(network, config.side).exact(mask).parameters.item()
+    )
+    assert cost(small, config.side).operations.item() == operations(small, config.side)
+
+
+def test_masks_behind_convolutions_drop_outputs_and_nothing_that_is_read():
+    """Their channels had been counted as inputs of the convolution before, and of the one behind."""
+    network = trained(Network(network="shake-shake", width=8, blocks=1, stem=4, side=8, mask_after=True))
+    mask = torch.ones(1, len(network.of_channel)).double()
+    counter, names = Counter.of(network, 8), list(network.layers)
+    start = sum(network.widths[: names.index("blocks.1.first.conv2")])
+    mask[:, start : start + 3] = 0  # of 16 outputs, each of which has 16 inputs of 3×3
+    lost = counter.whole().parameters - counter.exact(mask).parameters
+    assert lost.item() == 3 * 16 * 9
+    with pytest.raises(HarnessError, match="with mask_after: false"):
+        export(network, mask)
 
 
 def operations(small: nn.Module, side: int) -> float:

@@ -4,46 +4,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from small_runs import SmallRuns, metrics, table
+from pgnas_runs import SMALL, loop
+from small_runs import metrics, table
 
 from harness.base.errors import HarnessError
 from harness.spec.experiments import paper
 from harness.training.optimisers import SGD
 from reproduce.pgnas import supernets
-from reproduce.pgnas.training import TrainingLoop, drawn, rates
-
-TINY = {
-    "network": "shake-shake",
-    "dataset": "digits",
-    "width": 4,
-    "blocks": 1,
-    "stem": 4,
-    "side": 8,
-    "norm_momentum": 0.1,
-    "l2": 5.0,
-    "n": 1000.0,
-    "weights": {"lr_max": 0.05, "lr_min": 0.0, "momentum": 0.9, "weight_decay": 0.0, "nesterov": True},
-    "epochs": 2,
-    "batch_size": 20,
-    "train_images": 60,
-    "choose_images": 20,
-    "test_images": 20,
-    "candidates": 6,
-    "counts": [2, 6],
-    "own_statistics": 1,
-    "statistics_batches": 2,
-    "tuning": {"lr": 0.01, "epochs": 1, "weight_decay": 1e-4},
-}
-SMALL = SmallRuns(supernets, TINY)
-
-
-def loop(folder: Path, **changed: object) -> TrainingLoop:
-    run, config = SMALL.begun(folder, **changed)
-    train, _, _ = supernets.images(run, config)
-    from harness.training.seeded import seeded
-    from reproduce.pgnas.networks import build
-
-    return TrainingLoop(run, config, seeded(run, "weights", lambda: build(config), "cpu"), train)
+from reproduce.pgnas.training import drawn, rates
 
 
 def test_guidance_moves_probabilities_and_the_others_do_not(tmp_path: Path):
@@ -132,6 +100,9 @@ def test_a_run_leaves_what_its_tables_are_made_of(tmp_path: Path):
     assert chosen["count"].tolist() == [2, 6] and chosen["groups"].tolist() == [3, 1]
     assert chosen["by_test"][1] == found["best_on_test_error"]
     assert chosen["parameters"][1] == pytest.approx(found["parameters"])
+    assert found["exported_parameters"] == pytest.approx(found["parameters"], rel=1e-12)
+    assert found["exported_operations"] == pytest.approx(found["operations"], rel=1e-12)
+    assert found["exported_error"] == found["chosen_error"]
     assert table(run, "histogram")["share"].sum() == pytest.approx(100)
     layers = table(run, "layers")
     assert set(layers["kind"]) == {"stem", "branch", "skip", "head"}
@@ -178,10 +149,22 @@ def test_baselines_of_every_network_are_decayed_and_guided_ones_are_not():
 
 
 def test_rows_of_a_table_choose_among_as_many_candidates():
-    for scale, wanted in (("paper", 1500), ("cpu", 300)):
+    for scale, wanted in (("paper", 1500), ("cpu", 200)):
         for run in paper("pgnas").runs(scale):
             if run.experiment in ("supernets", "enas_cells", "priors", "temperatures", "switches"):
                 assert run.config["chosen_of"] == wanted <= run.config["candidates"], run.id
+
+
+def test_ordinary_dropout_has_no_relaxed_masks(tmp_path: Path):
+    """A second draw of its hard masks had been told as the error under relaxed ones."""
+    found = metrics(SMALL.done(tmp_path, learn=False, masks="hard", rescale=True, l2=None))
+    assert {"hard_error", "hard_top5", "exported_error"} <= found.keys()
+    assert not {"relaxed_error", "relaxed_top5"} & found.keys()
+
+
+def test_masks_behind_convolutions_have_no_exported_network(tmp_path: Path):
+    found = metrics(SMALL.done(tmp_path, mask_after=True))
+    assert "chosen_error" in found and "exported_error" not in found
 
 
 def test_a_network_without_masks_has_no_candidates(tmp_path: Path):

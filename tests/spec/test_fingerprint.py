@@ -13,12 +13,16 @@ YAML = "tables/mini/table_1.yaml"
     [
         ("high | strong > low | strong", '{right: [low, strong], left: [high, strong], relation: ">"}', True),
         ("low | strong", "low | strong by 0", False),
-        ("over: {a: [low, high], b: [strong, weak]}", "over: {b: [strong, weak], a: [low, high]}", False),
+        (
+            "over: {a: [low, high, low], b: [strong, weak, strong]}",
+            "over: {b: [strong, weak, strong], a: [low, high, low]}",
+            False,
+        ),
     ],
 )
 def test_the_hash_of_a_claim_is_that_of_what_is_judged(tmp_path, old, new, same):
     """Once the order of the words of `over`, which orders a trend, made no difference."""
-    trend = "over: {a: [low, high], b: [strong, weak]}, tests: ['rising({a} | {b})']"
+    trend = "over: {a: [low, high, low], b: [strong, weak, strong]}, tests: ['rising({a} | {b})']"
     more = f"  - {{id: line, text: It rises., where: section 1, {trend}}}\n"
     tiny.project(tmp_path, TABLE=tiny.TABLE + more)
     before = fingerprint.of_claims(artefacts.find("mini/table_1", tmp_path), "smoke")

@@ -38,3 +38,40 @@ def start(weights: Sequence[nn.Parameter], norms: Sequence[nn.Parameter], edges:
             value.copy_((of_scale + 0.3 * noise(number, value.numel())).reshape(value.shape))
         for number, value in enumerate(edges, 600):
             value.copy_(noise(number, *value.shape))
+
+
+# Of nsa_steps.json: more architectures than a batch is sorted by, and two steps of semi-supervised learning.
+TWENTY = [7 * i % 20 for i in range(20)]
+KIND = 3  # images of each kind
+SEMI = {  # architectures, norm of each, residual, dropout
+    "NSA-id": (SETS, True, False, 0.0),
+    "Π model": (1, False, True, 0.25),
+}
+PASSES = {2: ([3, 0, 4, 1, 1, 2], [0, 2, 4, 3, 1, 0]), 3: ([4, 4, 0, 1, 2, 3], [1, 0, 3, 2, 2, 4])}
+
+
+def twenty() -> tuple[Tensor, Tensor]:
+    return 2 * noise(40, len(TWENTY), 3, SIDE, SIDE), ((noise(41, len(TWENTY)) + 1) * 5).long()
+
+
+def views(step: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Two of the same images, and labels."""
+    x, y = images(50 + 10 * step)
+    return x, x + 0.3 * noise(55 + 10 * step, *x.shape), y
+
+
+def kept(number: int, shape: tuple[int, ...], p: float) -> Tensor:
+    """A mask of dropout, enlarged; of the pass's nodes in turn."""
+    return ((noise(2000 + number, *shape) + 1) / 2 >= p).double() / (1 - p)
+
+
+def beginning(shape: tuple[int, ...], budget: float) -> Tensor:
+    """Where an attack begins."""
+    return budget * noise(70, *shape)
+
+
+def predictions() -> tuple[Tensor, Tensor]:
+    """Of 400 images; a tenth as sure as can be."""
+    p = torch.softmax(3 * noise(80, 400, CLASSES), -1)
+    p[:40] = torch.eye(CLASSES, dtype=p.dtype)[torch.arange(40) % CLASSES]
+    return p, ((noise(81, 400) + 1) * 5).long()

@@ -49,9 +49,11 @@ def weights(network: WiredNet) -> list[nn.Parameter]:
     for i, stage in enumerate(network.stages):
         found += [conv.weight for conv in stage.convs]
         found += [network.transitions[i].conv.weight] if i < 2 else []
+    found += network.classifier.parameters()
+    if not network.shape.auxiliary:
+        return found
     second = network.second
-    found += [*network.classifier.parameters(), second.conv1.weight, second.conv2.weight]
-    return [*found, *second.classifier.parameters()]
+    return [*found, second.conv1.weight, second.conv2.weight, *second.classifier.parameters()]
 
 
 def scales(network: WiredNet) -> list[nn.Parameter]:
@@ -59,7 +61,7 @@ def scales(network: WiredNet) -> list[nn.Parameter]:
     found: list[Norm | nn.BatchNorm2d] = [network.stem_norm]
     for i, stage in enumerate(network.stages):
         found += [*stage.norms, *([network.transitions[i].norm] if i < 2 else [])]
-    found += [network.second.norm1, network.second.norm2]
+    found += [network.second.norm1, network.second.norm2] if network.shape.auxiliary else []
     return [p for norm in found for p in (norm.weight, norm.bias)]
 
 
