@@ -30,7 +30,7 @@ SIDE, BATCH, IMAGES, CANDIDATES = 16, 64, 200, 4
 
 
 def network(width: int) -> SuperNet:
-    config = Network(network="shake-shake", width=width, blocks=1, stem=8, side=SIDE, norm_momentum=0.1)
+    config = Network(network="shake-shake", width=width, blocks=1, stem=8, side=SIDE)
     return build(config).to(memory_format=torch.channels_last)
 
 

@@ -30,7 +30,8 @@ from reproduce.sotl.mixed_networks import MixedNetwork
 
 def search(folder: Path, unroll: int) -> SearchLoop:
     spec = find_run("sotl/search_nb201/sotl/cifar10/s0", "cpu")
-    config = build(Config, {**spec.config, "unroll": unroll}, spec.id)
+    changed = {"unroll": unroll, "batch_size": 64, "minibatches": None}
+    config = build(Config, {**spec.config, **changed}, spec.id)
     rng = np.random.default_rng(0)
     x = rng.integers(0, 256, (64 * unroll, 8, 8, 3), np.uint8)
     images = Batches(x, rng.integers(10, size=len(x)), Pixels.of(x), pad=1)

@@ -16,7 +16,6 @@ TINY = {
     "blocks": 1,
     "stem": 4,
     "side": 8,
-    "norm_momentum": 0.1,
     "l2": 5.0,
     "n": 1000.0,
     "weights": {"lr_max": 0.05, "lr_min": 0.0, "momentum": 0.9, "weight_decay": 0.0, "nesterov": True},

@@ -273,7 +273,12 @@ def forget(layout: Layout, pages: Sequence[str]) -> None:
 
 
 def begin(workflow: Any, runs: Sequence[RunSpec], layout: Layout) -> None:
-    _hand(workflow, lambda: Display(workflow.dag, runs, layout, workflow.cores or 1).hear)
+    def display() -> Callable[[logging.LogRecord], bool]:
+        # On a cluster there is a number of jobs, and asking for cores is an error.
+        at_once = workflow.cores if workflow.local_exec else workflow.nodes
+        return Display(workflow.dag, runs, layout, at_once or 1).hear
+
+    _hand(workflow, display)
 
 
 def _hand(workflow: Any, ear: Callable[[], Callable[[logging.LogRecord], bool]]) -> None:

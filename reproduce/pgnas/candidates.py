@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -11,13 +12,14 @@ from torch.nn import functional
 from harness.base.errors import HarnessError
 from harness.supernet.ranking import Batch
 from reproduce.pgnas.counts import evaluating
-from reproduce.pgnas.masked import MaskedConv, ShiftNorm, SuperNet
+from reproduce.pgnas.masked import MaskedConv, SuperNet
 from reproduce.pgnas.shake_shake import Block, ShakeShake, Skip
 
 BLOCK = 16  # channels that a processor's convolution takes at once
 LAST = 255  # of the ranks that are kept: further ones count as this
 Pair = tuple[Tensor, Tensor]  # a weight and a shift
 MEMORY = 2**31  # bytes that the masks of a list of candidates may take
+WEIGHTS = 2**28  # bytes that the weights of merged candidates may take at once
 
 
 def sample(p: Tensor, count: int, rng: np.random.Generator) -> Tensor:
@@ -100,7 +102,10 @@ def score(network: SuperNet, masks: Tensor, batches: Sequence[Batch], scale: Ten
     """
     if not isinstance(network, ShakeShake) or any(layer.after for layer in network.layers.values()):
         return score_plainly(network, masks, batches, scale)
-    return _scored(network, masks, batches, scale, lambda mask: Merged(network, mask))
+    network.check_masks(masks)
+    bytes_of_one = sum(p.numel() * p.element_size() for p in network.parameters())
+    groups = masks.split(max(1, WEIGHTS // bytes_of_one))
+    return torch.cat([_scored(network, group, batches, scale, partial(Merged, network)) for group in groups])
 
 
 @torch.no_grad()
@@ -111,7 +116,7 @@ def _scored(
     scale: Tensor | None,
     build: Callable[[Tensor], Callable[[Tensor], Tensor]],
 ) -> Tensor:
-    """Each batch is read once for all candidates."""
+    """Each batch is read once for all of them."""
     network.check_masks(masks)
     candidates = [build(worn(network, mask, scale)) for mask in masks]
     found = []
@@ -162,10 +167,10 @@ class Merged:
         return (_last(weights), shifts), (_last(second), moved), skip, block.first.conv1.stride[0]
 
     def _folded(
-        self, name: str, conv: MaskedConv, norm: ShiftNorm, share: float = 1.0, part: slice = slice(None)
+        self, name: str, conv: MaskedConv, norm: nn.BatchNorm2d, share: float = 1.0, part: slice = slice(None)
     ) -> Pair:
         """A weight and a shift that give `share` of what conv and norm give; `part`: the norm's channels."""
-        scale = share * torch.rsqrt(norm.running_var[part] + norm.eps)
+        scale = share * norm.weight[part] * torch.rsqrt(norm.running_var[part] + norm.eps)
         weight = conv.weight * scale[:, None, None, None]
         if name in self.kept:
             weight = weight * self.kept[name][None, :, None, None]

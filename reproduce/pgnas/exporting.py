@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from harness.base.errors import HarnessError
 from reproduce.pgnas.counts import Cost, outputs
-from reproduce.pgnas.masked import Link, MaskedConv, ShiftNorm, SuperNet
+from reproduce.pgnas.masked import Link, MaskedConv, SuperNet
 
 
 class Reads(nn.Module):
@@ -73,7 +73,7 @@ def export(network: SuperNet, mask: Tensor) -> nn.Module:
 def _narrow_norms(small: nn.Module, link: Link, channels: Tensor) -> None:
     for name in link.norms:
         norm = small.get_submodule(name)
-        assert isinstance(norm, ShiftNorm | nn.BatchNorm2d)
+        assert isinstance(norm, nn.BatchNorm2d)
         for key in ("weight", "bias"):
             if (value := getattr(norm, key, None)) is not None:
                 setattr(norm, key, nn.Parameter(value[channels].detach().clone()))

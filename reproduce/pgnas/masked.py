@@ -7,7 +7,6 @@ from itertools import chain
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from harness.base.errors import HarnessError
 from reproduce.pgnas import posterior
@@ -47,22 +46,6 @@ class MaskedLinear(nn.Linear):
 
 
 Masked = MaskedConv | MaskedLinear
-
-
-class ShiftNorm(nn.Module):
-    """Batch norm with a shift and no scale, as in the authors' shake-shake network."""
-
-    def __init__(self, channels: int, momentum: float = 0.001, eps: float = 1e-3) -> None:
-        super().__init__()
-        self.bias = nn.Parameter(torch.zeros(channels))
-        self.register_buffer("running_mean", torch.zeros(channels))
-        self.register_buffer("running_var", torch.ones(channels))
-        self.momentum, self.eps = momentum, eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.batch_norm(
-            x, self.running_mean, self.running_var, None, self.bias, self.training, self.momentum, self.eps
-        )
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ class Network:
     classes: int = 10
     side: int = 32
     shake: bool = True  # D11
-    norm_momentum: float = 0.001  # shake-shake (D13)
     drop_path_keep: float = 0.6  # enas (D12)
     drop_start: float = 0.1
     granularity: Literal["layer", "channel"] = "layer"  # of the drop probabilities (D1)
@@ -41,7 +40,6 @@ def build(n: Network) -> SuperNet:
         case "shake-shake":
             shape = shake_shake.Shape(
                 width=n.width, blocks=n.blocks, stem=n.stem, classes=n.classes, shake=n.shake,
-                norm_momentum=n.norm_momentum,
             )  # fmt: skip
             return shake_shake.ShakeShake(shape, **drops)
         case "enas":

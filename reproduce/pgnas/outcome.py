@@ -15,7 +15,7 @@ from harness.supernet.ranking import Batch
 from reproduce.pgnas import exporting
 from reproduce.pgnas.candidates import Errors, errors, worn
 from reproduce.pgnas.counts import Counter, dropped_shares, operations_by_threshold
-from reproduce.pgnas.masked import MaskedConv, ShiftNorm, SuperNet
+from reproduce.pgnas.masked import MaskedConv, SuperNet
 from reproduce.pgnas.posterior import fixed_point
 from reproduce.pgnas.training import Training, drawn
 
@@ -253,7 +253,7 @@ def renew_statistics(
 
     `before` is called with the number of images before each batch: it may change the masks.
     """
-    norms = [part for part in network.modules() if isinstance(part, ShiftNorm | nn.BatchNorm2d)]
+    norms = [part for part in network.modules() if isinstance(part, nn.BatchNorm2d)]
     momenta = [part.momentum for part in norms]
     network.eval()
     for number, (x, _) in enumerate(batches, 1):

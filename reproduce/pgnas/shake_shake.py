@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from reproduce.pgnas.masked import Link, MaskedConv, MaskedLinear, ShiftNorm, SuperNet
+from reproduce.pgnas.masked import Link, MaskedConv, MaskedLinear, SuperNet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +18,6 @@ class Shape:
     stem: int = 16
     classes: int = 10
     shake: bool = True  # False: both branches count half in training, too (D11)
-    norm_momentum: float = 0.001
 
 
 class _Shaken(torch.autograd.Function):
@@ -39,12 +38,12 @@ class _Shaken(torch.autograd.Function):
 class Branch(nn.Module):
     """ReLU, 3×3, norm, ReLU, 3×3, norm; the first ReLU is the block's."""
 
-    def __init__(self, inputs: int, outputs: int, stride: int, momentum: float) -> None:
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
         self.conv1 = MaskedConv(inputs, outputs, 3, stride=stride, padding=1)
-        self.norm1 = ShiftNorm(outputs, momentum)
+        self.norm1 = nn.BatchNorm2d(outputs)
         self.conv2 = MaskedConv(outputs, outputs, 3, padding=1)
-        self.norm2 = ShiftNorm(outputs, momentum)
+        self.norm2 = nn.BatchNorm2d(outputs)
 
     def forward(self, rectified: Tensor) -> Tensor:
         return self.norm2(self.conv2(functional.relu(self.norm1(self.conv1(rectified)))))
@@ -53,12 +52,12 @@ class Branch(nn.Module):
 class Skip(nn.Module):
     """Two 1×1 convolutions, of the image and of the image moved by a pixel, side by side."""
 
-    def __init__(self, inputs: int, outputs: int, stride: int, momentum: float) -> None:
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
         self.stride = stride
         self.conv1 = MaskedConv(inputs, outputs // 2, 1)
         self.conv2 = MaskedConv(inputs, outputs // 2, 1)
-        self.norm = ShiftNorm(outputs, momentum)
+        self.norm = nn.BatchNorm2d(outputs)
 
     def forward(self, x: Tensor) -> Tensor:
         s = self.stride
@@ -71,7 +70,7 @@ class Block(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, stride: int, shape: Shape) -> None:
         super().__init__()
-        sizes = inputs, outputs, stride, shape.norm_momentum
+        sizes = inputs, outputs, stride
         self.first, self.second, self.shake = Branch(*sizes), Branch(*sizes), shape.shake
         self.skip = Skip(*sizes) if inputs != outputs else nn.Identity()
 
@@ -93,7 +92,7 @@ class ShakeShake(SuperNet):
         super().__init__()
         self.shape = shape
         self.stem = MaskedConv(3, shape.stem, 3, padding=1)
-        self.stem_norm = ShiftNorm(shape.stem, shape.norm_momentum)
+        self.stem_norm = nn.BatchNorm2d(shape.stem)
         blocks, inputs = [], shape.stem
         for stage in range(3):
             for number in range(shape.blocks):

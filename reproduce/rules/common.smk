@@ -6,6 +6,7 @@ from harness.base.files import sha256_of
 from harness.campaign import remake
 from harness.code.code_id import step_id
 from harness.make.fresh import decided_by, outputs
+from harness.rehearsal.forecast import minutes
 
 
 def spec_of(wildcards):

@@ -17,9 +17,7 @@ def seeded():
 
 def trained(width: int = 24, blocks: int = 1, **more):
     """Wide enough that dropped channels are left out, with statistics of its own; in double precision."""
-    config = Network(
-        network="shake-shake", width=width, blocks=blocks, stem=4, side=8, norm_momentum=0.5, **more
-    )
+    config = Network(network="shake-shake", width=width, blocks=blocks, stem=4, side=8, **more)
     network = build(config).double().train()
     with torch.no_grad():
         for name, parameter in network.named_parameters():
@@ -98,6 +96,19 @@ def test_a_batch_is_read_once_for_all_candidates():
         read.clear()
 
 
+def test_merged_candidates_of_a_large_network_are_not_there_all_at_once(monkeypatch: pytest.MonkeyPatch):
+    """A hundred of SupNet-MI would have taken 29 gigabytes."""
+    network, images, groups = trained(), some_images(), []
+    real, size = candidates._scored, sum(8 * p.numel() for p in network.parameters())
+    monkeypatch.setattr(candidates, "_scored", lambda n, m, *of: groups.append(len(m)) or real(n, m, *of))
+    masks = sample(network.p_of_channels, 7, np.random.default_rng(0))
+    wanted = score(network, masks, images)
+    for room, sizes in ((3 * size, [3, 3, 1]), (1, [1] * 7)):
+        groups.clear()
+        monkeypatch.setattr(candidates, "WEIGHTS", room)
+        assert torch.equal(score(network, masks, images), wanted) and groups == sizes
+
+
 def test_far_ranks_of_many_classes_are_not_counted_as_right():
     """A byte holds 255: rank 256 of a thousand classes had been 0, the most probable."""
     network = build(Network(network="resnet", width=4, depths=(1,), classes=300, side=16)).eval()
@@ -174,7 +185,7 @@ def test_own_statistics_are_those_of_the_images():
     var = torch.stack([s.var((0, 2, 3)) for s in stems]).mean(0)
     torch.testing.assert_close(network.stem_norm.running_mean, mean)
     torch.testing.assert_close(network.stem_norm.running_var, var)
-    assert not network.training and network.stem_norm.momentum == 0.5
+    assert not network.training and network.stem_norm.momentum == 0.1
 
 
 def test_without_data_p_comes_to_rest_at_the_fixed_point():

@@ -69,6 +69,16 @@ def test_the_architecture_by_plain_descent(tmp_path: Path) -> None:
         near(loop.alphas[0].detach(), alpha)
 
 
+def test_adam_moves_as_far_by_a_mean_as_by_a_sum(tmp_path: Path) -> None:
+    """Of T gradients: it divides by their size, so that T times as large a one is no longer step."""
+    longer = {**SOTL, "unroll": 4}  # all updates along as many minibatches
+    loops = [begun(tmp_path / str(mean), **longer, mean=mean) for mean in (True, False)]
+    for loop in loops:
+        while loop.step < loop.total:
+            loop.one()
+    assert loops[0].travelled == pytest.approx(loops[1].travelled, rel=0.02)
+
+
 @pytest.mark.parametrize("algorithm", ["darts", "sotl"])
 def test_twenty_cells_of_the_whole_darts_space(tmp_path: Path, algorithm: str) -> None:
     """Two updates of Algorithms 2 and 3 through all eight operations of torch's own modules."""

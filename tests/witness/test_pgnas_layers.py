@@ -3,10 +3,10 @@
 import pytest
 import torch
 from witness import pgnas_start as start
-from witness.formula import numbers, sketch
+from witness.formula import noise, numbers, sketch
 
 from reproduce.pgnas import posterior
-from reproduce.pgnas.masked import MaskedConv, SuperNet
+from reproduce.pgnas.masked import MaskedConv, MaskedLinear, SuperNet
 
 THEIRS = numbers("pgnas_layers")
 # Their logit goes through p and is guarded by 1e-8 inside each logarithm; ours is the parameter itself.
@@ -81,3 +81,17 @@ def test_regulariser_and_its_closed_forms(case: str):
     close(closed, theirs["regulariser by logit"], {"rtol": 1e-9, "atol": 1e-18})
     (by_weight,) = torch.autograd.grad(value, [network.conv.weight])
     close(torch.tensor(sketch(by_weight), dtype=torch.double), theirs["regulariser by weight"], EXACT)
+
+
+def test_a_masked_linear_layer_with_a_p_for_each_input():
+    theirs, layer = THEIRS["linear"], MaskedLinear(6, 4).double()
+    logits = (noise(782, 6) - 1).requires_grad_()
+    with torch.no_grad():
+        layer.weight.copy_(noise(780, 4, 6))
+        layer.bias.copy_(noise(781, 4))
+    layer.mask = posterior.relaxed(logits, *(start.uniform(n, 3, 6) for n in (770, 771)), 0.2)
+    found = layer(2 * noise(783, 3, 6))
+    close(found.reshape(-1), theirs["outputs"], CLOSE)
+    by_logit, by_weight = torch.autograd.grad(found.square().mean(), [logits, layer.weight])
+    close(by_logit, theirs["by logit"], CLOSE)
+    close(torch.tensor(sketch(by_weight), dtype=torch.double), theirs["by weight"], CLOSE)
