@@ -132,15 +132,13 @@ def absence(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> Absen
     select = cell.select
     if "absent" in select:
         return Absence("not run", select["absent"])
-    if runs_of(cell, paper_name, scale, root):
-        return Absence("not run", f"none of its runs at scale {scale} is there yet")
     experiment = paper(paper_name, root).experiments[select["experiment"]]
     found = experiment.absence(scale, select.get("method"), select.get("setting"))
-    if found is None and "seed" in select:
+    if found is None and "seed" in select and not runs_of(cell, paper_name, scale, root):
         others = replace(cell, select={key: value for key, value in select.items() if key != "seed"})
         if runs_of(others, paper_name, scale, root):
             return Absence("not run", f"seed {select['seed']} is not run at scale {scale}")
-    return found or Absence("not run", f"experiment {experiment.name} has no such run at scale {scale}")
+    return found or Absence("not run", f"none of its runs at scale {scale} is there yet")
 
 
 def needed_runs(scale: str, root: Path = ROOT) -> list[RunSpec]:
