@@ -11,6 +11,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from types import BuiltinMethodType
 from typing import Any
 from unittest import mock
 
@@ -60,7 +61,6 @@ class Count:
         self.loops: dict[str, list[Any]] = {}  # by unit: where it began, first, last, total
         self.batches: dict[Any, Any] = {}
         self.last = ""  # the loop that told last
-        self.listeners: dict[int, int] = {}  # of a network, as it was called first
         gpu.watch = self.watch
 
     def watch(self, func: Any, args: tuple, kwargs: dict[str, Any], out: Any) -> None:
@@ -121,12 +121,12 @@ class Count:
         return known
 
     def is_watched(self, network: nn.Module) -> bool:
-        """Somebody wants to see what happens inside, and has left a function there since the first call."""
+        """Somebody wants to see what happens inside: a hook, or a list's `append` left in a layer."""
         found = 0
         for part in network.modules():
             found += len(part._forward_hooks) + len(part._forward_pre_hooks)
-            found += sum(callable(one) and not isinstance(one, type) for one in vars(part).values())
-        return found > self.listeners.setdefault(id(network), found)
+            found += sum(isinstance(one, BuiltinMethodType) for one in vars(part).values())
+        return found > 0
 
     def progress(self, step: int, total: int, unit: str) -> None:
         """How far a loop is; `extrapolated` makes use of where it stood first and last."""
@@ -142,8 +142,9 @@ class Count:
     def end_if_late(self) -> None:
         """Not before it can be told how a loop goes on, where that does not take far too long."""
         late = time.process_time() - self.until
-        known = self.last and self.loops[self.last][2] > self.loops[self.last][1]
-        if late > (0 if known else 5 * self.seconds):
+        _, first, last, total, _ = self.loops.get(self.last, (None, 0, 0, 0, None))
+        known = first < last < total  # a loop that has ended says nothing of the next one
+        if late > (0 if known else 20 * self.seconds):
             raise Enough
 
     def extrapolated(self) -> tuple[np.ndarray, bool]:
