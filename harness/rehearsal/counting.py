@@ -60,7 +60,7 @@ class Count:
         self.mute, self.inside = False, 0
         self.loops: dict[str, list[Any]] = {}  # by unit: where it began, first, last, total
         self.batches: dict[Any, Any] = {}
-        self.last = ""  # the loop that told last
+        self.last, self.trainings = "", 0  # the loop that told last; trainings that are under way
         gpu.watch = self.watch
 
     def watch(self, func: Any, args: tuple, kwargs: dict[str, Any], out: Any) -> None:
@@ -143,7 +143,8 @@ class Count:
         """Not before it can be told how a loop goes on, where that does not take far too long."""
         late = time.process_time() - self.until
         _, first, last, total, _ = self.loops.get(self.last, (None, 0, 0, 0, None))
-        known = first < last < total  # a loop that has ended says nothing of the next one
+        # A loop that has ended says nothing of the next one, and a training soon ends: it passes steps over.
+        known = first < last < total and not self.trainings
         if late > (0 if known else 20 * self.seconds):
             raise Enough
 
@@ -221,12 +222,16 @@ def _jump(count: Count, loop: Any, to: int, cost: np.ndarray) -> None:
         loop.step = to
 
 
-def _marked(plain: Callable[..., Any]) -> Callable[..., Any]:
+def _marked(count: Count, plain: Callable[..., Any]) -> Callable[..., Any]:
     """Inside it the loop's own steps are passed over; steps that others ask for are taken."""
 
     def train(loop: Any, *args: Any, **kwargs: Any) -> Any:
         loop._rehearsed = True
-        return plain(loop, *args, **kwargs)
+        count.trainings += 1
+        try:
+            return plain(loop, *args, **kwargs)
+        finally:
+            count.trainings -= 1
 
     return train
 
@@ -277,10 +282,10 @@ def counting(gpu: PretendGPU, seconds: float) -> Iterator[Count]:
         unless_known(Gradients, "add", lambda _: (0.0,) * 5)
         for optimiser in (torch.optim.SGD, torch.optim.Adam):
             patch(optimiser, "step", stepped(optimiser.step))
-        patch(Loop, "_to_the_end", _marked(Loop._to_the_end))
+        patch(Loop, "_to_the_end", _marked(count, Loop._to_the_end))
         patch(Loop, "one", _ahead(count, Loop.one))
         for loop in (loop for loop in _own("one", "train") if not issubclass(loop, Loop)):
-            patch(loop, "train", _marked(loop.train))
+            patch(loop, "train", _marked(count, loop.train))
             patch(loop, "one", _ahead(count, loop.one))
         yield count
 
