@@ -11,6 +11,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from types import BuiltinMethodType
 from typing import Any
 from unittest import mock
 
@@ -59,8 +60,7 @@ class Count:
         self.mute, self.inside = False, 0
         self.loops: dict[str, list[Any]] = {}  # by unit: where it began, first, last, total
         self.batches: dict[Any, Any] = {}
-        self.last = ""  # the loop that told last
-        self.listeners: dict[int, int] = {}  # of a network, as it was called first
+        self.last, self.trainings = "", 0  # the loop that told last; trainings that are under way
         gpu.watch = self.watch
 
     def watch(self, func: Any, args: tuple, kwargs: dict[str, Any], out: Any) -> None:
@@ -121,12 +121,12 @@ class Count:
         return known
 
     def is_watched(self, network: nn.Module) -> bool:
-        """Somebody wants to see what happens inside, and has left a function there since the first call."""
+        """Somebody wants to see what happens inside: a hook, or a list's `append` left in a layer."""
         found = 0
         for part in network.modules():
             found += len(part._forward_hooks) + len(part._forward_pre_hooks)
-            found += sum(callable(one) and not isinstance(one, type) for one in vars(part).values())
-        return found > self.listeners.setdefault(id(network), found)
+            found += sum(isinstance(one, BuiltinMethodType) for one in vars(part).values())
+        return found > 0
 
     def progress(self, step: int, total: int, unit: str) -> None:
         """How far a loop is; `extrapolated` makes use of where it stood first and last."""
@@ -142,8 +142,10 @@ class Count:
     def end_if_late(self) -> None:
         """Not before it can be told how a loop goes on, where that does not take far too long."""
         late = time.process_time() - self.until
-        known = self.last and self.loops[self.last][2] > self.loops[self.last][1]
-        if late > (0 if known else 5 * self.seconds):
+        _, first, last, total, _ = self.loops.get(self.last, (None, 0, 0, 0, None))
+        # A loop that has ended says nothing of the next one, and a training soon ends: it passes steps over.
+        known = first < last < total and not self.trainings
+        if late > (0 if known else 20 * self.seconds):
             raise Enough
 
     def extrapolated(self) -> tuple[np.ndarray, bool]:
@@ -220,12 +222,16 @@ def _jump(count: Count, loop: Any, to: int, cost: np.ndarray) -> None:
         loop.step = to
 
 
-def _marked(plain: Callable[..., Any]) -> Callable[..., Any]:
+def _marked(count: Count, plain: Callable[..., Any]) -> Callable[..., Any]:
     """Inside it the loop's own steps are passed over; steps that others ask for are taken."""
 
     def train(loop: Any, *args: Any, **kwargs: Any) -> Any:
         loop._rehearsed = True
-        return plain(loop, *args, **kwargs)
+        count.trainings += 1
+        try:
+            return plain(loop, *args, **kwargs)
+        finally:
+            count.trainings -= 1
 
     return train
 
@@ -276,10 +282,10 @@ def counting(gpu: PretendGPU, seconds: float) -> Iterator[Count]:
         unless_known(Gradients, "add", lambda _: (0.0,) * 5)
         for optimiser in (torch.optim.SGD, torch.optim.Adam):
             patch(optimiser, "step", stepped(optimiser.step))
-        patch(Loop, "_to_the_end", _marked(Loop._to_the_end))
+        patch(Loop, "_to_the_end", _marked(count, Loop._to_the_end))
         patch(Loop, "one", _ahead(count, Loop.one))
         for loop in (loop for loop in _own("one", "train") if not issubclass(loop, Loop)):
-            patch(loop, "train", _marked(loop.train))
+            patch(loop, "train", _marked(count, loop.train))
             patch(loop, "one", _ahead(count, loop.one))
         yield count
 
