@@ -23,11 +23,9 @@ QUICK = {QuickPool: nn.AvgPool2d, QuickDepthwise: nn.Conv2d, Depthwise: nn.Conv2
 # Between two updates: a loss is looked at, and by SoG and its kin the five norms of section 4.2.4.
 WAITS = 7
 # What was counted where it is more: each sum of nsa's nodes and each check of mixed weights looks at numbers.
-MORE = {"nsa": 72, "sotl.gradient_search": 111, "sotl.search_variants": 177, "sotl.searched_retraining": 45}
+MORE = {"nsa": 72, "sotl.gradient_search": 111, "sotl.searched_retraining": 45}
 SMALLER = {"darts_epochs": 1}
 # Told to who may edit them: records stand on this code.
-PGNAS = pytest.mark.xfail(reason="counts.py adds the GPU's probabilities to the processor's", strict=True)
-HERE = {"reproduce.pgnas.supernets": PGNAS, "reproduce.pgnas.imagenet": PGNAS}
 ONLINE = pytest.mark.xfail(reason="the loop takes loaded weights where they are", strict=True)
 FIRST: dict[str, dict] = {}
 
@@ -40,7 +38,7 @@ def on_gpus() -> list:
             case = cases(module)[0]
             config = {**case.spec.config, **{k: v for k, v in SMALLER.items() if k in case.spec.config}}
             case = Case(case.name, replace(case.spec, config=config))
-            found.append(pytest.param(case, id=case.name, marks=HERE.get(module, ())))
+            found.append(pytest.param(case, id=case.name))
     return found
 
 
