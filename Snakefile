@@ -27,8 +27,9 @@ try:
     LAYOUT = Layout(SCALE)
     RESULTS = f"results/{SCALE}"
     PAPERS = campaign.papers_of(config, paper_names())
+    HOLES = campaign.holes_of(config)
     ARTEFACTS = {a.name: a for a in artefacts() if a.paper in PAPERS}
-    RUNS = {r.id: r for r in needed_runs(SCALE) if r.paper in PAPERS}
+    RUNS = {r.id: r for r in needed_runs(SCALE) if r.paper in PAPERS and not HOLES}
     campaign.before_planning(workflow, list(RUNS.values()), LAYOUT)
 except HarnessError as error:
     sys.exit(f"snakemake: {error}")

@@ -20,7 +20,7 @@ from harness.accepted.check import compare
 from harness.base.files import ROOT, refused, write_atomic
 from harness.base.layout import Layout
 from harness.campaign import campaign
-from harness.cli import commands
+from harness.cli import commands, planning
 from harness.spec import artefacts
 
 RUN = "mini/noise/strong/low/s0"
@@ -166,7 +166,7 @@ def test_numpy_that_cannot_write_all_of_an_array_is_one_sentence(tmp_path):
     code = f"""
 import numpy, harness.cli.commands
 def write(_): numpy.save({str(tmp_path / "a.npy")!r}, numpy.zeros(10**6))
-harness.cli.commands._plan = write
+harness.cli.planning.plan = write
 harness.cli.commands.main(["plan"])"""
     command, env = [sys.executable, "-c", code], os.environ | {"NAS_CACHE": str(tmp_path)}
     done = subprocess.run(
@@ -180,7 +180,7 @@ def test_an_error_that_is_no_disks_is_not_dressed_up(monkeypatch):
     def lost(_options) -> None:
         raise FileNotFoundError(errno.ENOENT, "No such file", "rows.csv")
 
-    monkeypatch.setattr(commands, "_plan", lost)
+    monkeypatch.setattr(planning, "plan", lost)
     with pytest.raises(FileNotFoundError):
         commands.main(["plan"])
 

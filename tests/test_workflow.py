@@ -169,6 +169,19 @@ def edit_and_keep_the_date(root: Path, path: str, old: str, new: str) -> None:
     os.utime(root / path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
+def test_with_holes_nothing_is_run_and_a_run_that_came_is_taken_in(whole, tmp_path):
+    root = shutil.copytree(whole, tmp_path / "again")
+    shutil.rmtree(record(root, LOW[0]).parent)
+    asked = ("mini_table_1", "--config", "holes=true")
+    cells = root / "results/smoke/tables/mini/table_1.cells.csv"
+    assert "complete, 2/2 jobs" in campaign(root, *asked)
+    assert "none of its runs at scale smoke is there yet" in cells.read_text()
+    assert not record(root, LOW[0]).exists() and "Nothing to be done" in campaign(root, *asked)
+    shutil.copytree(record(whole, LOW[0]).parent, record(root, LOW[0]).parent)
+    assert "complete, 2/2 jobs" in campaign(root, *asked)
+    assert cells.read_bytes() == (whole / cells.relative_to(root)).read_bytes()
+
+
 def test_a_file_that_was_edited_and_kept_its_date_is_seen(whole, tmp_path):
     """`check` was red and named the command that mends it, which said that there is nothing to be done."""
     root = shutil.copytree(whole, tmp_path / "edited")

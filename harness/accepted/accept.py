@@ -10,7 +10,7 @@ from harness.accepted import history, reproduced
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT, write_atomic
 from harness.base.layout import Layout, artefact_file
-from harness.make.fresh import REMADE, outputs, require_fresh
+from harness.make.fresh import REMADE, as_made, outputs, require_fresh
 from harness.make.make import computed, render_made
 from harness.numbers import cellfile
 from harness.published import manifest, publish
@@ -95,6 +95,7 @@ def _accepted(
     artefact: Artefact, layout: Layout, reason: str, root: Path
 ) -> tuple[dict[Path, bytes], list[str]]:
     """Made again from its records alone: the files to publish, where they came from among them; the runs."""
+    artefact = as_made(artefact, layout)
     records = require_fresh(artefact, layout, root)
     provenance = _provenance(artefact, layout)
     _require_same_status(artefact, records, cellfile.provenance(provenance))
@@ -112,7 +113,8 @@ def _accepted(
         "cells": fingerprint.of_cells(artefact),
         "claims": fingerprint.of_claims(artefact, layout.scale),
         "runs": runs,
-    } | drawn_by(artefact)
+    }
+    noted |= fingerprint.holes_of(artefact, layout.scale, root) | drawn_by(artefact)
     return files | {provenance: (json.dumps(noted, indent=1) + "\n").encode()}, list(records)
 
 
@@ -121,7 +123,9 @@ def _made_again(artefact: Artefact, layout: Layout, root: Path) -> dict[Path, by
 
     What somebody looked at there is then what is accepted, and nothing that was edited there is.
     """
-    remake = f"python -m harness make {artefact.name} --scale {layout.scale}"
+    remake = (
+        f"python -m harness make {artefact.name} --scale {layout.scale}{' --holes' * bool(artefact.lacking)}"
+    )
     again = f"make it again with `{remake}` and look at it"
     files = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -11,9 +11,9 @@ from harness.accepted import differences
 from harness.accepted.accept import left_by
 from harness.accepted.differences import Change
 from harness.base.errors import HarnessError, reading
-from harness.base.layout import Layout, artefact_file
+from harness.base.layout import SCALES, Layout, artefact_file
 from harness.bench.carried import alike
-from harness.make.fresh import require_fresh
+from harness.make.fresh import as_made, require_fresh
 from harness.make.make import Made, computed, texts
 from harness.numbers import cellfile
 from harness.runs import archives
@@ -54,7 +54,8 @@ def of_artefact(
     ours = artefact_file(layout.results, artefact.name, ".cells.csv")
     if not accepted.is_file():
         accept = f"python -m harness accept {artefact.name} --scale {layout.scale} --reason …"
-        never = ours.is_file() or artefact.runs(layout.scale, root)
+        due = layout.scale != SCALES[-1] and artefact.runs(layout.scale, root)  # there runs come one by one
+        never = ours.is_file() or due
         return [Change(artefact.name, "", "was never accepted", accept)] if never else []
     if broken := _broken(artefact, layout):
         return broken
@@ -99,13 +100,18 @@ class _One:
     """An artefact whose accepted files can be read."""
 
     def __init__(self, artefact: Artefact, layout: Layout, apart: Layout, root: Path) -> None:
-        self.artefact, self.layout, self.apart, self.root = artefact, layout, apart, root
-        self.cells = cellfile.cells(self._file(layout.published, ".cells.csv"))
-        self.claims = cellfile.claims(self._file(layout.published, ".claims.csv"))
-        self.noted = cellfile.provenance(self._file(layout.published, ".provenance.json"))
+        self.layout, self.apart, self.root = layout, apart, root
+        cells, claims, noted = (
+            artefact_file(layout.published, artefact.name, suffix)
+            for suffix in (".cells.csv", ".claims.csv", ".provenance.json")
+        )
+        self.cells, self.claims = cellfile.cells(cells), cellfile.claims(claims)
+        self.noted = cellfile.provenance(noted)
+        self.artefact = fingerprint.as_noted(artefact, self.noted)
         self.kept: Made | None = None
         self.much = len(self.cells) + len(self.claims)
-        self.rerun = f"snakemake {artefact.target} --config scale={layout.scale}"
+        holes = " holes=true" * bool(self.artefact.lacking)
+        self.rerun = f"snakemake {artefact.target} --config scale={layout.scale}{holes}"
         self.find = f"python -m harness find {artefact.name} --scale {layout.scale}"
 
     def _file(self, base: Path, suffix: str) -> Path:
@@ -208,6 +214,10 @@ class _One:
 
     def from_here(self, found: Checked) -> list[Change]:
         """What was made here: of today's code, as its records give it, and as it was accepted."""
+        if lacking := as_made(self.artefact.without(()), self.layout).lacking ^ self.artefact.lacking:
+            accept = f"python -m harness accept {self.artefact.name} --scale {self.layout.scale} --reason …"
+            what = f"was made here with or without {min(lacking)}, and accepted the other way"
+            return [self.told(what, accept)]
         try:
             # First: a copied record is told as one. And what equal records give is not computed twice.
             made = computed(self.artefact, self.layout, self.root, self.kept)

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.accepted import history, outcomes
+from harness.accepted.number_lines import each
 from harness.accepted.outcomes import Outcome
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
 from harness.base.layout import Layout
 from harness.numbers.claim_record import Claim, needed_of
 from harness.numbers.verdict_words import JUDGED
-from harness.runs.forecast import duration
 from harness.spec import artefacts, experiments
 from harness.spec.artefacts import Artefact
 
@@ -48,7 +48,7 @@ def _of_artefact(artefact: Artefact, words: list[str], root: Path) -> Iterator[s
             yield f"{'never accepted':15} {place}"
             continue
         yield "; ".join([f"{claim.verdict:15} {place}", *_known(found, claim)])
-        layout = Layout(found.scale, root)
+        layout = Layout(found.scale_of(claim), root)
         yield from (f"    {change.sentence}" for change in history.of_claim(artefact.name, claim.id, layout))
 
 
@@ -56,13 +56,13 @@ def _known(found: Outcome, claim: Claim) -> Iterator[str]:
     """What was measured at which scale, of how many runs, what it hangs on, and what it would take."""
     yield claim.reason
     runs = {part.runs for part in claim.parts if part.runs}
-    yield f"scale {found.scale}" + (f", {min(runs)} runs of each method at least" if runs else "")
-    if claim.verdict in JUDGED and (differs := found.artefact.differs(found.scale)):
+    scale = found.scale_of(claim)
+    yield f"scale {scale}" + (f", {min(runs)} runs of each method at least" if runs else "")
+    if claim.verdict in JUDGED and (differs := found.artefact.differs(scale)):
         yield f"hangs on {', '.join(differs)}"
     if found.old:
         yield f"{outcomes.OLD} {found.old}"
-    each = f" ({duration(found.seconds)} each)" if found.seconds else ""
-    if needed := needed_of(claim, each):
+    if needed := needed_of(claim, each(found, claim)):
         yield needed
 
 

@@ -58,15 +58,16 @@ def of_claims(
 ) -> dict[str, str]:
     """By claim: another verdict, or other words; of the same records (`exact`) other numbers, too."""
     old, new = ({claim["id"]: claim for claim in claims} for claims in (before, after))
-    words = ("text", "where", "reason") if exact else ("text", "where")
+    words = ("text", "where", "scale", "reason") if exact else ("text", "where", "scale")
     found = {}
     for claim in [*old, *(claim for claim in new if claim not in old)]:
         was, is_ = (claims[claim]["verdict"] if claim in claims else "absent" for claims in (old, new))
         if was != is_:
             why = f" ({new[claim]['reason']})" if claim in new else ""
             found[claim] = f"verdict was {was!r} and is {is_!r}{why}"
-        elif changed := [k for k in words if old[claim][k] != new[claim][k]]:
-            found[claim] = f"said {old[claim][changed[0]]!r} and says {new[claim][changed[0]]!r}"
+        elif changed := [k for k in words if old[claim].get(k, "") != new[claim].get(k, "")]:
+            said, says = (claims[claim].get(changed[0], "") for claims in (old, new))
+            found[claim] = f"said {said!r} and says {says!r}"
         elif exact and "setting" in old[claim] and (what := next(_parts(old[claim], new[claim]), "")):
             found[claim] = what  # accepted since a sentence is one claim
     return found
@@ -99,6 +100,8 @@ def _cell(before: dict[str, Any], after: dict[str, Any], free: bool, clock: bool
     for key, what in (("n", "runs or repeats"), ("architectures", "architectures")):
         if before[key] != after[key]:
             found.append(f"was made of {before[key]} {what} and is made of {after[key]}")
+    if before.get("scale", "") != after.get("scale", ""):
+        found.append(f"was of scale {before.get('scale')!r} and is of {after.get('scale')!r}")
     old, new = before["runs"].split(), after["runs"].split()
     for what, runs in (
         ("is no longer made of", [run for run in old if run not in new]),

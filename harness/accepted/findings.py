@@ -1,6 +1,7 @@
 """What was found, in a few sentences per paper for the README: words are written, numbers never."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from harness.accepted import headline
 from harness.accepted.outcomes import OLD, Outcome
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
+from harness.base.layout import SCALES
 from harness.base.yamlfile import line_of, nearest, read_with_lines, validate
 from harness.numbers.claim_record import Claim
 from harness.numbers.verdict_words import HOLDS, OPEN
@@ -110,20 +112,22 @@ def _title(paper: experiments.Paper) -> str:
 
 
 def _tally(paper: experiments.Paper, found: list[Outcome]) -> str:
-    counts = headline.counts(found)[headline.SENTENCES]
+    apart = [headline.counts(found)[name] for name in headline.SENTENCES]
+    counts = sum(apart, Counter())
     hold, fail, still = (sum(counts[word] for word in words) for words in WAYS.values())
     left = counts.total() - hold - fail - still
     if not hold + fail + still:
         return "None of its claims is tested yet."
-    earlier = headline.earlier(headline.said(found))[headline.SENTENCES]
+    earlier = sum(headline.earlier(headline.said(found))[name] for name in headline.SENTENCES)
     parts = [f"{hold} {'holds' if hold == 1 else 'hold'}"] * bool(hold)
     parts += [f"{fail} {'is' if fail == 1 else 'are'} contradicted"] * bool(fail)
     parts += [f"{still} {'is' if still == 1 else 'are'} undecided"] * bool(still)
     more = [f"{left} more {'is' if left == 1 else 'are'} not judged at this scale"] * bool(left)
     more += [f"{earlier} more {'is' if earlier == 1 else 'are'} to be judged anew"] * bool(earlier)
-    tested = hold + fail + still
+    tested, whole = hold + fail + still, sum(apart[0][word] for words in WAYS.values() for word in words)
+    of = f", {'all' if whole == tested else whole} of them at the published set-up," * bool(whole)
     link = f"[{tested} tested claim{'s' * (tested > 1)}](REPRODUCED.md#{paper.name})"
-    return f"Of {link}{OLD * any(o.old for o in found)} {'; '.join([_listed(parts), *more])}."
+    return f"Of {link}{OLD * any(o.old for o in found)}{of} {'; '.join([_listed(parts), *more])}."
 
 
 def _listed(parts: list[str]) -> str:
@@ -139,7 +143,8 @@ def _told(sentence: Sentence, found: list[Outcome], paper: str) -> str:
                 link = f"[{outcome.name}](REPRODUCED.md#{anchor(outcome, claim.id)})"
                 filled = _filled(text, claim, sentence, paper).rstrip(".")
                 ours = "ours, " * claim.ours
-                smallest = f", scale {outcome.scale} so far" * outcome.small
+                scale = outcome.scale_of(claim)
+                smallest = f", scale {scale} so far" * (scale == SCALES[0])
                 return f"{filled} ({ours}{link}{OLD * bool(outcome.old)}{smallest})."
     return ""
 

@@ -8,9 +8,10 @@ from harness.numbers.claim_record import Claim
 from harness.spec.artefacts import Artefact
 
 PUBLISHED, SMALLER = "measured at the published set-up", "measured smaller"
-SENTENCES, COUNTED, SETTINGS = "claims by sentence", "counted or looked up", "settings read back"
+SENTENCES = ("claims at the published set-up", "claims at a smaller one")
+COUNTED, SETTINGS = "counted or looked up", "settings read back"
 NOT_RUN, OURS = "not run", "claims of ours"
-CLASSES = (PUBLISHED, SMALLER, SENTENCES, COUNTED, SETTINGS, NOT_RUN)
+CLASSES = (PUBLISHED, SMALLER, *SENTENCES, COUNTED, SETTINGS, NOT_RUN)
 _OF_KIND = {"settings": SETTINGS, "counted or looked up": COUNTED, "not run": NOT_RUN}
 _MANY = {
     "holds": "hold",
@@ -22,27 +23,38 @@ _ONE = {"contradicts": "is contradicted"}
 
 
 def class_of(kind: str, artefact: Artefact, scale: str) -> str:
-    """Of a printed number, by the kind of what stands beside it. Smoke is never the published set-up."""
-    smaller = scale == "smoke" or bool(artefact.differs(scale))
-    return _OF_KIND.get(kind) or (SMALLER if smaller else PUBLISHED)
+    """Of a printed number, by the kind of what stands beside it."""
+    return _OF_KIND.get(kind) or (SMALLER if is_smaller(artefact, scale) else PUBLISHED)
+
+
+def is_smaller(artefact: Artefact, scale: str) -> bool:
+    """Smoke is never the published set-up."""
+    return scale == "smoke" or bool(artefact.differs(scale))
+
+
+def class_of_claims(claims: list[Claim], artefact: Artefact, scale: str) -> str:
+    """Of a sentence of the paper, by where it was judged; ours are apart."""
+    return OURS if claims[0].ours else SENTENCES[is_smaller(artefact, claims[0].scale or scale)]
 
 
 def counts(found: Iterable[Outcome]) -> dict[str, Counter[str]]:
     """Verdicts by class."""
     numbers = (
-        (class_of(kind_of(cell), o.artefact, o.scale), cell["verdict"]) for o in found for cell in o.printed
+        (class_of(kind_of(c), o.artefact, o.scale_of(c)), c["verdict"]) for o in found for c in o.printed
     )
     return tally(numbers, said(found))
 
 
-def tally(numbers: Iterable[tuple[str, str]], groups: Iterable[list[Claim]]) -> dict[str, Counter[str]]:
-    """Of printed numbers by class, and of sentences that were judged as one."""
+def tally(
+    numbers: Iterable[tuple[str, str]], groups: Iterable[tuple[str, list[Claim]]]
+) -> dict[str, Counter[str]]:
+    """Of printed numbers by class, and of sentences by class that were judged as one."""
     told: dict[str, Counter[str]] = {name: Counter() for name in (*CLASSES, OURS)}
     for name, verdict in numbers:
         told[name][verdict] += 1
-    for claims in groups:
+    for name, claims in groups:
         if len(claims) == 1:
-            told[OURS if claims[0].ours else SENTENCES][claims[0].verdict] += 1
+            told[name][claims[0].verdict] += 1
     return told
 
 
@@ -54,15 +66,15 @@ def sentences(claims: Iterable[Claim]) -> list[list[Claim]]:
     return list(groups.values())
 
 
-def said(found: Iterable[Outcome]) -> list[list[Claim]]:
-    """The sentences of all."""
-    return [claims for o in found for claims in sentences(o.claims)]
+def said(found: Iterable[Outcome]) -> list[tuple[str, list[Claim]]]:
+    """The sentences of all, each behind its class."""
+    every = [(o, claims) for o in found for claims in sentences(o.claims)]
+    return [(class_of_claims(claims, o.artefact, o.scale), claims) for o, claims in every]
 
 
-def earlier(groups: Iterable[list[Claim]]) -> dict[str, int]:
-    """How many sentences an earlier rule judged setting by setting."""
-    several = [claims[0].ours for claims in groups if claims[1:]]
-    return {SENTENCES: several.count(False), OURS: several.count(True)}
+def earlier(groups: Iterable[tuple[str, list[Claim]]]) -> Counter[str]:
+    """By class how many sentences an earlier rule judged setting by setting."""
+    return Counter(name for name, claims in groups if claims[1:])
 
 
 def in_words(verdicts: Counter[str], name: str) -> str:

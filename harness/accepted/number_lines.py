@@ -8,6 +8,7 @@ from typing import Any
 from harness.accepted import runs_needed
 from harness.accepted.outcomes import OLD, Outcome, capital, kind_of
 from harness.make import render
+from harness.numbers.claim_record import Claim
 from harness.numbers.verdict_words import HOLDS, OPEN
 from harness.runs.forecast import duration
 
@@ -40,11 +41,12 @@ def one_by_one(found: list[Outcome], word: str) -> Iterator[str]:
         cells = [cell for cell in o.printed if cell["verdict"] == word]
         for cell in cells[:SHOWN]:
             ours = render.ours(cell, render.format_of(o.artefact, cell))
-            runs = runs_needed.for_number(o.artefact, cell, each(o)) if word in OPEN else ""
+            runs = runs_needed.for_number(o.artefact, cell, each(o, cell)) if word in OPEN else ""
             asked = (str(cell["row"]), str(cell["column"]))
             written = [c.select.get("why", "") for c in o.artefact.cells if (c.row, c.column) == asked]
             why = known(o, written[0] if written else "") if word == "differs" else ""
             takes = f" **{capital(runs)}.**" if runs else ""
+            ours += f" at scale {cell['scale']}" if cell.get("scale") else ""
             told = f"{ours}, printed {cell['reported']}. *{capital(cell['reason'])}.*"
             yield f"- {cell['row']}, {cell['column']}: {told}{why}{takes} ({link(o)})"
         if cells[SHOWN:]:
@@ -86,6 +88,6 @@ def linked(text: str, paper: str) -> str:
     return re.sub(r"\bD\d+\b", rf"[\g<0>](reproduce/{paper}/NOTES.md)", text)
 
 
-def each(o: Outcome) -> str:
-    """How long one of its runs took."""
-    return f" ({duration(o.seconds)} each)" if o.seconds else ""
+def each(o: Outcome, one: dict[str, Any] | Claim) -> str:
+    """How long one of the runs behind a cell or claim took, if these are the outcome's own."""
+    return f" ({duration(o.seconds)} each)" if o.seconds and o.scale_of(one) == o.scale else ""

@@ -2,14 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from harness.base.files import ROOT
-from harness.base.layout import SCALES, Layout, artefact_file
+from harness.base.layout import SCALES, Layout, artefact_file, scale_rank
 from harness.numbers import cellfile
 from harness.numbers.claim_record import Claim
 from harness.numbers.verdict_words import HOLDS, JUDGED, VERDICTS
@@ -41,6 +41,16 @@ class Outcome:
     def name(self) -> str:
         return self.artefact.label
 
+    def scale_of(self, one: dict[str, Any] | Claim) -> str:
+        """Of a cell or claim: that of the whole, or the smaller one that it is of."""
+        return (one.scale if isinstance(one, Claim) else one.get("scale")) or self.scale
+
+    @property
+    def scales(self) -> list[str]:
+        """Its own and, if it has holes, the smaller ones that filled these."""
+        found = {self.scale, *map(self.scale_of, self.cells), *map(self.scale_of, self.claims)}
+        return sorted(found, key=scale_rank, reverse=True)
+
     @property
     def printed(self) -> list[dict[str, Any]]:
         """Our numbers where the paper prints one."""
@@ -58,11 +68,17 @@ def of_paper(paper: str, root: Path = ROOT) -> list[Outcome]:
     return [found for artefact in mine if (found := accepted(artefact, root))]
 
 
-def accepted(artefact: Artefact, root: Path = ROOT) -> Outcome | None:
+def accepted(artefact: Artefact, root: Path = ROOT, scales: Sequence[str] = SCALES) -> Outcome | None:
     """At the largest scale at which it was."""
-    layouts = (Layout(scale, root) for scale in reversed(SCALES))
+    layouts = (Layout(scale, root) for scale in reversed(scales))
     found = (_read(artefact, layout, layout.published) for layout in layouts)
     return next(filter(None, found), None)
+
+
+def as_accepted(artefact: Artefact, layout: Layout) -> Artefact:
+    """With the holes with which it was accepted at this scale."""
+    told = artefact_file(layout.published, artefact.name, ".provenance.json")
+    return fingerprint.as_noted(artefact, cellfile.provenance(told))
 
 
 def made(artefact: Artefact, layout: Layout) -> Outcome | None:
@@ -82,6 +98,11 @@ def _read(artefact: Artefact, layout: Layout, base: Path) -> Outcome | None:
     read = cellfile.cells(cells), cellfile.judged(claims)
     took = [run["seconds"] for run in noted["runs"] if run.get("seconds")]
     usual = median(took) if took else 0.0
+    under = None
+    if noted.get("holes", {}).get("filled"):
+        under = accepted(artefact, layout.root, SCALES[: scale_rank(layout.scale)])
+    if under and under.old and not old:
+        old = f"filled from scale {under.scale}, {under.old}"
     return Outcome(artefact, layout.scale, *read, page.relative_to(layout.root).as_posix(), old, usual)
 
 
@@ -115,14 +136,14 @@ def kind_of(cell: dict[str, Any]) -> str:
     return "counted or looked up" if cell["spread_kind"] == "exact" else "measured"
 
 
-def of_numbers(found: Iterable[Outcome]) -> Counter[str]:
-    """How many of the numbers that the paper prints have which verdict."""
-    return Counter(cell["verdict"] for o in found for cell in o.printed)
+def of_numbers(found: Iterable[Outcome], scale: str = "") -> Counter[str]:
+    """How many of the numbers that the paper prints have which verdict; those of one scale, or of all."""
+    return Counter(c["verdict"] for o in found for c in o.printed if scale in ("", o.scale_of(c)))
 
 
-def of_claims(found: Iterable[Outcome]) -> Counter[str]:
+def of_claims(found: Iterable[Outcome], scale: str = "") -> Counter[str]:
     """The same of claims, ours among them."""
-    return Counter(c.verdict for o in found for c in o.claims)
+    return Counter(c.verdict for o in found for c in o.claims if scale in ("", o.scale_of(c)))
 
 
 def of_consistency(found: Iterable[Outcome]) -> Counter[str]:
@@ -153,8 +174,13 @@ def lines(artefact: Artefact, layout: Layout) -> list[str]:
 
 
 def _fared(outcome: Outcome) -> str:
-    numbers = in_words(of_numbers([outcome])) or "none is printed"
-    return f"numbers: {numbers}; claims: {in_words(of_claims([outcome])) or 'none'}"
+    told = []
+    for scale in outcome.scales:
+        numbers = in_words(of_numbers([outcome], scale)) or "none is printed"
+        claims = in_words(of_claims([outcome], scale)) or "none"
+        of = f"scale {scale}, " * bool(outcome.scales[1:])
+        told.append(f"{of}numbers: {numbers}; claims: {claims}")
+    return "; ".join(told)
 
 
 def in_groups(made: list[Claim]) -> str:

@@ -61,7 +61,7 @@ def _drawn(artefact: Artefact, layout: Layout, noted: dict) -> dict[Path, bytes]
         apart = Layout(layout.scale, layout.root, Path(folder))
         cells = artefact_file(layout.published, artefact.name, ".cells.csv")
         write_atomic(artefact_file(apart.results, artefact.name, ".cells.csv"), cells.read_text("utf-8"))
-        render_made(artefact, apart, noted["runs"])
+        render_made(fingerprint.as_noted(artefact, noted), apart, noted["runs"])
         return {
             layout.published / path.relative_to(apart.results): path.read_bytes()
             for path in outputs(artefact, apart.results)

@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
@@ -14,7 +15,7 @@ from harness.base.layout import Layout, artefact_file
 from harness.make import make
 from harness.numbers import cellfile
 from harness.runs import archives
-from harness.spec import artefacts
+from harness.spec import artefacts, fingerprint
 from harness.spec.artefacts import Artefact
 
 FROM_RECORDS, SHOWN = "made again from kept records", "shown from accepted cells"
@@ -49,11 +50,14 @@ def remake(scale: str, root: Path = ROOT, jobs: int | None = None) -> Iterator[R
 
 
 def _remake(artefact: Artefact, layout: Layout) -> Remade:
-    runs = {run.id for run in artefact.runs(layout.scale, layout.root)}
-    how = FROM_RECORDS if runs == archives.records(runs, layout).keys() else SHOWN
+    how = SHOWN
     try:
+        noted = cellfile.provenance(_accepted(artefact, layout, ".provenance.json"))
+        artefact = fingerprint.as_noted(artefact, noted)
+        runs = {run.id for run in artefact.runs(layout.scale, layout.root)}
+        how = FROM_RECORDS if runs == archives.records(runs, layout).keys() else SHOWN
         if how == SHOWN:
-            _show(artefact, layout)
+            _show(artefact, layout, noted)
             return Remade(artefact.name, how)
         make.make(artefact, layout, layout.root)
     except HarnessError as error:
@@ -67,13 +71,12 @@ def _remake(artefact: Artefact, layout: Layout) -> Remade:
     return Remade(artefact.name, how)
 
 
-def _show(artefact: Artefact, layout: Layout) -> None:
+def _show(artefact: Artefact, layout: Layout, noted: dict[str, Any]) -> None:
     """Its accepted cells and claims, and what shows them."""
     for suffix in (".cells.csv", ".claims.csv"):
         place = artefact_file(layout.results, artefact.name, suffix)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(_accepted(artefact, layout, suffix), place)
-    noted = cellfile.provenance(_accepted(artefact, layout, ".provenance.json"))
     make.render_made(artefact, layout, noted["runs"])
 
 

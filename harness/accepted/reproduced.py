@@ -66,7 +66,8 @@ def table(papers: list[Fared]) -> str:
         title = f"{fared.paper.title}. {capital(fared.paper.authors)}, {fared.paper.year}"
         shown = "; ".join(filter(None, [_links(fared.found), _not_there(fared.paper)]))
         told = headline.of_classes(fared.found)
-        claims = told.pop(headline.SENTENCES, "none")
+        of_claims = {name.removeprefix("claims "): told.pop(name, "") for name in headline.SENTENCES}
+        claims = "; ".join(f"{name}: {words}" for name, words in of_claims.items() if words) or "none"
         told.pop(headline.OURS, "")
         numbers = "; ".join(f"{name}: {words}" for name, words in told.items()) or "none"
         lines.append(f"| `{fared.paper.name}` | {title} | {numbers} | {claims} | {shown} |")

@@ -29,8 +29,8 @@ _INTRO = """\
 # Which statements stand
 
 Each line is a sentence of the paper, with its place, the table or figure that tests it, and what was
-measured. Everything comes from the outcomes accepted in `published/`, at the largest scale at which each
-table or figure was accepted.
+measured. Everything comes from the outcomes accepted in `published/`, each number and claim at the largest
+scale at which it was accepted.
 
 * A sentence is one claim, however many settings it ranges over. "(here, …)" says how it was made testable.
 * A difference is signed in the direction of the claim and stands with its 95 % interval. If the claim asks
@@ -77,7 +77,7 @@ def _head(papers: list[Fared]) -> Iterator[str]:
     yield f"| | {' | '.join(f'[{fared.paper.title}](#{fared.paper.name})' for fared in papers)} |"
     yield "|---" * (len(papers) + 1) + "|"
     for row in names:
-        kind = "" if row in (headline.SENTENCES, headline.OURS) else "printed numbers, "
+        kind = "" if row in (*headline.SENTENCES, headline.OURS) else "printed numbers, "
         yield f"| {kind}{row} | {' | '.join(each.get(row, '') for each in told.values())} |"
     if any(fit.values()):
         yield f"| printed numbers against each other | {' | '.join(fit.values())} |"
@@ -130,10 +130,12 @@ _OURS = {"holds": HOLDS, "contradicted": ("contradicts",), "undecided": OPEN}
 def _scales(fared: Fared) -> str:
     """`Accepted: 15 tables and figures at scale cpu, which differs from the published set-up by D8, D12.`"""
     told = []
-    for scale, n in Counter(o.scale for o in fared.found).items():
-        differs = dict.fromkeys(d for o in fared.found if o.scale == scale for d in o.artefact.differs(scale))
+    for scales, n in Counter(tuple(o.scales) for o in fared.found).items():
+        mine = [o.artefact for o in fared.found if tuple(o.scales) == scales]
+        differs = dict.fromkeys(d for artefact in mine for d in artefact.differs(scales[-1]))
         by = f", which differs from the published set-up by {', '.join(differs)}" if differs else ""
-        told.append(f"{n} {'tables and figures' if n > 1 else 'table or figure'} at scale {scale}{by}")
+        at = ", and what is lacking there at scale ".join(scales)
+        told.append(f"{n} {'tables and figures' if n > 1 else 'table or figure'} at scale {at}{by}")
     return f"Accepted: {linked('; '.join(told), fared.paper.name) or 'nothing yet'}."
 
 
@@ -151,6 +153,7 @@ class _Lines:
             if len(claims) == 1 and claims[0].verdict in words:
                 claim = claims[0]
                 told = f"{before}{_sentence(claim.text)} ({_where(o, claim)}) *{told_briefly(claim)}.*"
+                told += f" At scale {claim.scale}." * bool(claim.scale)
                 yield f"- {self._anchor(o, claims)}{told}{_why(o, claim)}{_it_takes(o, claim)}"
 
     def split(self) -> Iterator[str]:
@@ -188,7 +191,7 @@ def _why(o: Outcome, claim: Claim) -> str:
     """What is known of why a sentence is contradicted; deviations are links."""
     if claim.verdict != "contradicts":
         return ""
-    written = {each["id"]: each.get("why", "") for each in claims_at(o.artefact, o.scale)}
+    written = {each["id"]: each.get("why", "") for each in claims_at(o.artefact, o.scale_of(claim))}
     return known(o, written.get(claim.id, ""))
 
 
@@ -201,7 +204,9 @@ def _where(o: Outcome, claim: Claim) -> str:
 
 
 def _it_takes(o: Outcome, claim: Claim) -> str:
-    runs = needed_of(claim, each(o)).removesuffix(": what was measured lies where the claim begins or ends")
+    runs = needed_of(claim, each(o, claim)).removesuffix(
+        ": what was measured lies where the claim begins or ends"
+    )
     return f" **{capital(runs)}.**" if runs else ""
 
 

@@ -33,17 +33,26 @@ FULL = 1 << 20  # bytes: with less than this left, a job of this project fails
 LOGGER = logging.getLogger("snakemake.logging")
 interrupted = threading.Event()
 failures: list[str] = []  # of this campaign, as they are told at its end
+_KEYS = ["scale", "paper", "holes"]  # of --config
 _held: list[IO[str]] = []  # open for as long as the process lives: closing it would release the lock
 
 
 def scale_of(config: Mapping[str, Any]) -> str:
-    """The scale that config/config.yaml or --config names; any other key but `paper` is a slip."""
+    """The scale that config/config.yaml or --config names; a key that nobody reads is a slip."""
     for key in config:
-        if key not in ("scale", "paper"):
-            raise HarnessError(f"--config {key}=… does not exist: {nearest(key, ['scale', 'paper'])}")
+        if key not in _KEYS:
+            raise HarnessError(f"--config {key}=… does not exist: {nearest(key, _KEYS)}")
     scale = config.get("scale")
     scale_rank(scale)
     return scale
+
+
+def holes_of(config: Mapping[str, Any]) -> bool:
+    """`--config holes=true`: nothing is run, and what is made has holes where runs are not there."""
+    holes = str(config.get("holes", False)).lower()
+    if holes not in ("true", "false"):
+        raise HarnessError(f"--config holes={holes} is neither true nor false: write holes=true")
+    return holes == "true"
 
 
 def papers_of(config: Mapping[str, Any], names: Sequence[str]) -> list[str]:
@@ -264,7 +273,12 @@ def forget(layout: Layout, pages: Sequence[str]) -> None:
 
 
 def begin(workflow: Any, runs: Sequence[RunSpec], layout: Layout) -> None:
-    _hand(workflow, lambda: Display(workflow.dag, runs, layout, workflow.cores or 1).hear)
+    def display() -> Callable[[logging.LogRecord], bool]:
+        # On a cluster there is a number of jobs, and asking for cores is an error.
+        at_once = workflow.cores if workflow.local_exec else workflow.nodes
+        return Display(workflow.dag, runs, layout, at_once or 1).hear
+
+    _hand(workflow, display)
 
 
 def _hand(workflow: Any, ear: Callable[[], Callable[[logging.LogRecord], bool]]) -> None:

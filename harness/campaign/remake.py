@@ -10,7 +10,7 @@ import time
 
 from harness.base.errors import HarnessError
 from harness.base.layout import Layout
-from harness.make.fresh import outputs, require_fresh
+from harness.make.fresh import outputs, require_fresh, with_holes
 from harness.runs.stale import is_there
 from harness.spec.artefacts import Artefact
 from harness.spec.experiments import RunSpec
@@ -33,11 +33,18 @@ def is_outdated(spec: RunSpec, layout: Layout) -> bool:
     return (layout.run_folder(spec.id) / "run.json").exists() and not is_there(spec, layout)
 
 
-def is_made_otherwise(artefact: Artefact, layout: Layout) -> bool:
+def has_a_run(artefact: Artefact, layout: Layout) -> bool:
+    """So that it can be made with holes."""
+    return any(is_there(spec, layout) for spec in artefact.runs(layout.scale, layout.root))
+
+
+def is_made_otherwise(artefact: Artefact, layout: Layout, holes: bool = False) -> bool:
     """Whether an artefact was made of other records, or by another YAML, than those that stand there now."""
-    runs = artefact.runs(layout.scale, layout.root)
     if not all(path.exists() for path in outputs(artefact, layout.results)):
         return False
+    if holes and has_a_run(artefact, layout):
+        artefact = with_holes(artefact, layout, layout.root)
+    runs = artefact.runs(layout.scale, layout.root)
     if not all(is_there(spec, layout, tables=True) for spec in runs):
         return False  # it is made again after them
     try:

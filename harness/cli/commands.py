@@ -10,8 +10,8 @@ from harness.base.errors import INTERRUPTED, HarnessError
 from harness.base.files import refused, speak_plainly
 from harness.base.layout import SCALES, Layout
 from harness.campaign import status
-from harness.cli import accepted
-from harness.runs import forecast, missing_data
+from harness.cli import accepted, planning
+from harness.runs import forecast
 from harness.runs.stale import is_there
 from harness.spec import artefacts, experiments
 
@@ -51,8 +51,18 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--paper")
     sub = command("claim", accepted.claim, "what is known of the claims with these words", scale=False)
     sub.add_argument("words", nargs="+", metavar="word", help="e.g. 'skip connections'; of all papers")
-    sub = command("plan", _plan, "runs present and missing, hours and disk that the missing ones will take")
+    sub = command(
+        "plan", planning.plan, "runs present and missing, hours and disk that the missing ones will take"
+    )
     sub.add_argument("artefacts", nargs="*", metavar="artefact", help="or a paper; all when none is named")
+    sub.add_argument("--gpu", default="v100-16gb", help="of harness/rehearsal/devices.yaml")
+    sub = command(
+        "rehearse", planning.rehearse, "builds and steps runs at full size on a pretend GPU, and counts"
+    )
+    sub.set_defaults(scale="paper")
+    sub.add_argument("artefacts", nargs="*", metavar="artefact", help="or a paper; all when none is named")
+    sub.add_argument("--minutes", type=float, default=1e9, help="and the next time goes on")
+    sub.add_argument("--error", action="store_true", help="how wrong forecasts are, of runs that were made")
     sub = command("decide", _decide, "adds the seeds that decide most of what is open, in so many hours")
     sub.add_argument("--hours", type=float, required=True, help="of one core")
     sub.add_argument("--show", action="store_true", help="only say what is expected")
@@ -112,6 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("source")
     sub = command("make", _make, "step of the pipeline: one artefact from its runs")
     sub.add_argument("artefact")
+    sub.add_argument("--holes", action="store_true", help="of the runs that are there, without the others")
     sub = command("report", _report, "step of the pipeline: the HTML report, of whatever there is")
     sub.add_argument("--paper", default="", help="a page of this one alone")
     return parser
@@ -165,32 +176,12 @@ def _meets(artefact: artefacts.Artefact, what: str) -> bool:
     )
 
 
-def _plan(options: argparse.Namespace) -> int:
-    layout, known = Layout(options.scale), forecast.past()
-    chosen = artefacts.chosen(options.artefacts)
-    print(f"{'scale ' + options.scale:28} {'there':>6} {'missing':>8} {'time':>16} {'disk':>14}")
-    every: dict[str, experiments.RunSpec] = {}
-    for artefact in chosen:
-        runs = artefact.runs(options.scale)
-        every |= {r.id: r for r in runs}
-        print(_plan_line(artefact.name, forecast.forecast(runs, layout, known)))
-    print(_plan_line("all of these", forecast.forecast(every.values(), layout, known)))
-    print("time and disk of what is missing, one run after the other; ? = nothing like it was ever run")
-    for line in missing_data.lines(every.values(), layout):
-        print(line)
-    return 0
-
-
 def _decide(options: argparse.Namespace) -> int:
     from harness.campaign import decide  # loads pandas and scipy, which no other question needs
 
     for line in decide.decide(options.scale, options.hours, papers=options.papers, keep=not options.show):
         print(line, flush=True)
     return 0
-
-
-def _plan_line(name: str, f: forecast.Forecast) -> str:
-    return f"{name:28} {f.present:6} {f.missing:8} {f.time_text:>16} {f.disk_text:>14}"
 
 
 def _status(options: argparse.Namespace) -> int:
@@ -277,9 +268,11 @@ def _fetch(options: argparse.Namespace) -> int:
 
 
 def _make(options: argparse.Namespace) -> int:
+    from harness.make.fresh import with_holes
     from harness.make.make import make
 
-    make(artefacts.find(options.artefact), Layout(options.scale))
+    layout, artefact = Layout(options.scale), artefacts.find(options.artefact)
+    make(with_holes(artefact, layout) if options.holes else artefact, layout)
     return 0
 
 

@@ -10,7 +10,8 @@ from harness.base.files import ROOT, sha256_of, write_atomic
 from harness.base.layout import Layout, artefact_file
 from harness.code.code_id import drawing_id, step_id
 from harness.runs.record import read_record
-from harness.runs.stale import why_stale
+from harness.runs.stale import is_there, why_stale
+from harness.spec import fingerprint
 from harness.spec.artefacts import Artefact
 
 SUFFIXES = {"table": (".cells.csv", ".claims.csv", ".md", ".tex", ".html")}
@@ -33,9 +34,28 @@ def decided_by(artefact: Artefact, scale: str, root: Path = ROOT) -> dict[str, s
         "experiments": _hash(repr((artefact.differs(scale), artefact.absences(scale, root)))),
         "code": step_id("harness.make.make"),
     }
+    if artefact.lacking:
+        found["smaller scale"] = _hash(repr(fingerprint.filled_from(artefact, scale, root)))
     if artefact.kind == "figure":
         found["drawing"] = drawing_id(artefact.drawing)
     return found
+
+
+def with_holes(artefact: Artefact, layout: Layout, root: Path = ROOT) -> Artefact:
+    """Without the runs that have no record of today; one that has none at all is refused."""
+    runs = artefact.runs(layout.scale, root)
+    lacking = [run.id for run in runs if not is_there(run, layout, tables=True)]
+    if runs and len(lacking) == len(runs):
+        raise HarnessError(
+            f"{artefact.name} has none of its {len(runs)} runs at scale {layout.scale}, the first is"
+            f" `python -m harness run {lacking[0]} --scale {layout.scale}`"
+        )
+    return artefact.without(lacking)
+
+
+def as_made(artefact: Artefact, layout: Layout) -> Artefact:
+    """With the holes with which it was made in results/."""
+    return fingerprint.as_noted(artefact, _noted(artefact.name, layout))
 
 
 def forget_made(artefact: Artefact, layout: Layout) -> None:
@@ -48,12 +68,14 @@ def note_made(
 ) -> None:
     """From which YAML and which records an artefact was made."""
     sources = _sources(artefact, records, layout.scale, root)
+    sources |= fingerprint.holes_of(artefact, layout.scale, root)
     write_atomic(_note(artefact.name, layout), json.dumps(sources, indent=1) + "\n")
 
 
 def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> dict[str, dict[str, Any]]:
     """The records that it stands on; an error where its YAML, drawing, runs or their code changed since."""
-    again = f"make it again with `snakemake {artefact.target} --config scale={layout.scale}`"
+    holes = " holes=true" * bool(artefact.lacking)
+    again = f"make it again with `snakemake {artefact.target} --config scale={layout.scale}{holes}`"
     records = {}
     for spec in artefact.runs(layout.scale, root):
         records[spec.id] = read_record(layout.run_folder(spec.id))

@@ -14,7 +14,7 @@ from harness.base.errors import HarnessError
 from harness.base.files import ROOT, write_atomic
 from harness.base.layout import Layout, artefact_file
 from harness.make import fresh, render
-from harness.numbers import cells, claims, rows
+from harness.numbers import cells, claims, holes, rows
 from harness.numbers.cellfile import read_cells
 from harness.spec import fingerprint
 from harness.spec.artefacts import Artefact
@@ -36,9 +36,12 @@ def computed(artefact: Artefact, layout: Layout, root: Path = ROOT, known: Made 
     if known and rows.equal(stacked, known.rows):
         return replace(known, records=records)
     filled = cells.fill(artefact, stacked, layout.scale, root)
-    csv = cells.to_frame(filled).to_csv(index=False, lineterminator="\n", float_format=_digits)
-    tested = claims.to_frame(claims.judge_claims(artefact, filled, layout.scale))
-    return Made(stacked, records, csv, tested.to_csv(index=False, lineterminator="\n"))
+    if artefact.lacking:
+        frame, tested = holes.judged(artefact, filled, layout.scale, root)
+    else:
+        frame, tested = cells.to_frame(filled), claims.judge_claims(artefact, filled, layout.scale)
+    csv = frame.to_csv(index=False, lineterminator="\n", float_format=_digits)
+    return Made(stacked, records, csv, claims.to_frame(tested).to_csv(index=False, lineterminator="\n"))
 
 
 def make(artefact: Artefact, layout: Layout, root: Path = ROOT) -> None:
@@ -69,7 +72,7 @@ def render_all(
 
         picture = artefact_file(base, artefact.name, ".png").with_suffix("")
         try:
-            style.save(_drawing(artefact), frame, picture)
+            style.save(_drawing(artefact), render.of_own_scale(frame), picture)
         except (LookupError, ValueError, TypeError, AttributeError) as error:
             raise HarnessError(_where_drawing_fails(artefact, error)) from error
 

@@ -10,6 +10,7 @@ from jinja2 import Environment
 
 from harness.base.layout import SCALES
 from harness.make.texlayout import CELL, HEAD, LABEL, groups, wrapped
+from harness.numbers.cellfile import CELL as CELLS
 from harness.numbers.verdict_words import MARKS
 from harness.spec.artefacts import Artefact
 
@@ -21,6 +22,8 @@ _TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "√":
 _TEX |= {"≠": r"$\neq$", "≤": r"$\leq$", "≥": r"$\geq$", "†": r"$^\dagger$"}
 _TEX |= {"Π": r"$\Pi$", "∗": r"$^*$", "½": r"$\frac12$", "σ": r"$\sigma$", "‖": r"$\|$"}
 _TEX |= {"∆": r"$\Delta$", "Δ": r"$\Delta$", "α": r"$\alpha$"}
+
+SMALLER = "°"  # behind a number of a smaller scale
 
 _HTML = Environment(autoescape=True, trim_blocks=True).from_string("""\
 <table>
@@ -63,12 +66,28 @@ def ours(cell: pd.Series, spec: str) -> str:
     spread = cell["spread"]
     if math.isfinite(spread) and (not spec or spec.endswith("g")):
         spec = _like(spread) or spec
-    shown = number(cell["value"], spec)
+    value = number(cell["value"], spec)
     if not math.isfinite(spread):
-        return shown
+        return value
     # A spread below the last digit shown is a zero, but beside a number that is itself told by its magnitude.
     fitting = _fitting(cell["value"], spec).lstrip("+")
-    return f"{shown} ({format(spread, '.2g' if fitting[-1:] in ('', 'g') else fitting)})"
+    return f"{value} ({format(spread, '.2g' if fitting[-1:] in ('', 'g') else fitting)})"
+
+
+def shown(cell: pd.Series, spec: str) -> str:
+    """The same with a sign behind what is of a smaller scale than the whole; the caption tells of which."""
+    return ours(cell, spec) + SMALLER * bool(cell.get("scale"))
+
+
+def of_own_scale(cells: pd.DataFrame) -> pd.DataFrame:
+    """With holes where a smaller scale filled them: a drawing shows one scale."""
+    if "scale" not in cells:
+        return cells
+    other = cells["scale"] != ""
+    numbers = [name for name, kind in CELLS.items() if kind is float]
+    filled = {name: cells[name].mask(other) for name in numbers}
+    filled |= {name: cells[name].mask(other, 0) for name in ("n", "architectures")}
+    return cells.assign(**filled, text=cells["text"].mask(other, ""))
 
 
 def _like(spread: float) -> str:
@@ -99,9 +118,14 @@ def caption(
         "sample_sd": "sample standard deviation over runs or repeats",
         "bootstrap": "of one run, or of one pair, the standard error by bootstrap over architectures",
     }
-    shown = [words for kind, words in kinds.items() if (made["spread_kind"] == kind).any()]
-    if shown:
-        parts.append(f"In parentheses: {'; '.join(shown)}.")
+    spreads = [words for kind, words in kinds.items() if (cells["spread_kind"] == kind).any()]
+    if spreads:
+        parts.append(f"In parentheses: {'; '.join(spreads)}.")
+    for smaller in filter(None, dict.fromkeys(cells.get("scale", ()))):
+        behind = sorted({int(n) for n in cells["n"][cells["scale"] == smaller] if n > 0})
+        of = f", n = {_span(behind)} per number" if behind else ""
+        of += ", and is not drawn" * (artefact.kind == "figure")
+        parts.append(f"{SMALLER} is of scale {smaller}{_set_up(artefact, smaller)}{of}.")
     if truths:
         parts.append(f"Truth: {'; '.join(truths)}.")
     if outdated:
@@ -138,7 +162,7 @@ def markdown(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
     def cell(c: pd.Series) -> str:
         paper = f" [{c['reported']}]" if c["reported"] else ""
         mark = MARKS[c["verdict"]][0]
-        return _md(f"{ours(c, format_of(artefact, c))}{paper}{' ' + mark if mark else ''}")
+        return _md(f"{shown(c, format_of(artefact, c))}{paper}{' ' + mark if mark else ''}")
 
     rows, columns, grid = _grid(cells, cell)
     heads = ["", *columns]
@@ -158,7 +182,7 @@ def latex(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
 
     def cell(c: pd.Series) -> str:
         paper = f" [{_tex(c['reported'])}]" if c["reported"] else ""
-        return f"{_tex(ours(c, format_of(artefact, c)))}{paper} {MARKS[c['verdict']][1]}".strip()
+        return f"{_tex(shown(c, format_of(artefact, c)))}{paper} {MARKS[c['verdict']][1]}".strip()
 
     rows, columns, grid = _grid(cells, cell)
     heads, names = [_tex(c) for c in columns], [_tex(r) for r in rows]
@@ -171,8 +195,8 @@ def latex(artefact: Artefact, cells: pd.DataFrame, text: str) -> str:
         lines += [rf"\begin{{tabular}}{{l{'r' * len(group)}}}", r"\toprule"]
         lines += [" & ".join(["", *(wrapped(heads[k], HEAD, "r", "b") for k in group)]) + r" \\", r"\midrule"]
         for i, name in enumerate(names):
-            shown = [wrapped(name, LABEL, "l"), *(wrapped(body[k][i], CELL, "r") for k in group)]
-            lines.append(" & ".join(shown) + r" \\")
+            line = [wrapped(name, LABEL, "l"), *(wrapped(body[k][i], CELL, "r") for k in group)]
+            lines.append(" & ".join(line) + r" \\")
         lines += [r"\bottomrule", r"\end{tabular}"]
         lines += [rf"\caption{{{_tex(text)}}}", rf"\label{{tab:{artefact.target}}}"] if first else []
         tables += [*lines, r"\end{table}", ""]
@@ -183,8 +207,8 @@ def html_table(artefact: Artefact, cells: pd.DataFrame) -> str:
     """A <table> in the paper's layout, the same in its file and in the report."""
 
     def cell(c: pd.Series) -> dict[str, str]:
-        shown = {"ours": ours(c, format_of(artefact, c)), "mark": MARKS[c["verdict"]][0]}
-        return shown | {"reported": c["reported"], "verdict": c["verdict"]}
+        told = {"ours": shown(c, format_of(artefact, c)), "mark": MARKS[c["verdict"]][0]}
+        return told | {"reported": c["reported"], "verdict": c["verdict"]}
 
     rows, columns, grid = _grid(cells, cell)
     return _HTML.render(rows=rows, columns=columns, grid=grid)

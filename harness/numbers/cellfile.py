@@ -113,6 +113,7 @@ def provenance(path: Path) -> dict[str, Any]:
     try:
         noted = json.loads(path.read_text(encoding="utf-8"))
         whole = isinstance(noted.get("claims", {}), dict)
+        whole &= isinstance(noted.get("holes", {}).get("lacking", []), list)
         for run in noted["runs"]:
             whole &= bool(run["machine"]["processor"])
             whole &= all(isinstance(run[key], kind) for key, kind in _ASKED.items())

@@ -19,7 +19,7 @@ from harness.numbers.run_pairs import of_pairs
 from harness.numbers.stats import Estimate, exact, of_population, of_runs, of_units
 from harness.numbers.tables import Tables
 from harness.numbers.truth_column import with_truth
-from harness.spec.artefacts import Artefact, Cell, absence, runs_of, truth_of, truth_runs
+from harness.spec.artefacts import Artefact, Cell, absence, truth_of
 from harness.spec.experiments import RunSpec
 
 
@@ -35,6 +35,16 @@ class Filled:
     verdict: Verdict
     runs: tuple[str, ...]
     truths: tuple[str, ...] = ()  # the runs that found its truth, where others did
+
+    def line(self) -> dict[str, Any]:
+        """As cells.csv has it."""
+        e = self.estimate or Estimate(math.nan, 0, spread_kind="", se_runs=math.nan)
+        spread = math.nan if e.spread is None else e.spread
+        ends = (e.lo, e.hi) if math.isfinite(e.se) else (math.nan, math.nan)
+        runs = " ".join(dict.fromkeys([*self.runs, *self.truths]))
+        verdict = self.verdict.word, self.verdict.reason
+        told = (e.value, self.text, e.n, e.units, spread, e.spread_kind, *ends, self.reported or "", *verdict)
+        return dict(zip(CELL, (self.row, self.column, *told, runs), strict=True))
 
 
 def fill(artefact: Artefact, rows: dict[str, pd.DataFrame], scale: str, root: Path = ROOT) -> list[Filled]:
@@ -67,11 +77,11 @@ def printed_by_column(artefact: Artefact) -> dict[str, list[float]]:
 
 
 def _fill(artefact: Artefact, cell: Cell, rows: Tables, scale: str, context: Context, root: Path) -> Filled:
-    runs = runs_of(cell, artefact.paper, scale, root)
+    runs = artefact.runs_of(cell, scale, root)
     if not runs:
         gone = absence(cell, artefact.paper, scale, root)
         return Filled(cell.row, cell.column, None, "", cell.reported, Verdict(gone.verdict, gone.reason), ())
-    select, truths = cell.select, truth_runs(cell, artefact.paper, scale, root)
+    select, truths = cell.select, artefact.truth_runs(cell, scale, root)
     where = f"{artefact.name}: {cell.row} / {cell.column}"
     if "missing" in select and _is_missing(rows, cell, runs, where):
         verdict = Verdict("not run", select["missing"])
@@ -274,14 +284,4 @@ def _single(values: pd.Series, where: str) -> Any:
 
 def to_frame(filled: list[Filled]) -> pd.DataFrame:
     """cells.csv: what rendering, drawing, checking and publishing read, and nothing else."""
-    return pd.DataFrame([dict(zip(CELL, _line(f), strict=True)) for f in filled])
-
-
-def _line(f: Filled) -> tuple[Any, ...]:
-    e = f.estimate or Estimate(math.nan, 0, spread_kind="", se_runs=math.nan)
-    spread = math.nan if e.spread is None else e.spread
-    ends = (e.lo, e.hi) if math.isfinite(e.se) else (math.nan, math.nan)
-    runs = " ".join(dict.fromkeys([*f.runs, *f.truths]))
-    verdict = f.verdict.word, f.verdict.reason
-    told = (e.value, f.text, e.n, e.units, spread, e.spread_kind, *ends, f.reported or "", *verdict, runs)
-    return f.row, f.column, *told
+    return pd.DataFrame([f.line() for f in filled])

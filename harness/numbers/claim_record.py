@@ -95,6 +95,7 @@ class Claim:
     needed_runs: int = 0  # of each method, and
     needed_architectures: int = 0  # so many, that would decide it if all else stayed as measured
     would_be: str = ""
+    scale: str = ""  # a smaller one, where it was judged there (harness/numbers/holes.py)
 
     @property
     def ours(self) -> bool:
@@ -202,7 +203,7 @@ def needed_of(claim: Claim, each: str = "") -> str:
 
 def of_line(line: dict[str, str]) -> Claim:
     """A line read back; a ValueError where its parts are not as they were written."""
-    told = {name: line[name] for name in TEXTS}
+    told = {name: line[name] for name in TEXTS} | {"scale": line.get("scale", "")}
     if "setting" not in line:  # accepted before a sentence was one claim
         return Claim(**told, parts=tuple(_of_old(line)))
     if not line["quantifier"]:

@@ -246,4 +246,6 @@ def _of_spread(tested: Tested, test: Spread) -> Part:
 
 
 def to_frame(tested: list[Claim]) -> pd.DataFrame:
-    return pd.DataFrame([claim.line() for claim in tested], columns=list(COLUMNS))
+    """claims.csv; it names scales where a claim has one of its own."""
+    scales = {"scale": [claim.scale for claim in tested]} if any(claim.scale for claim in tested) else {}
+    return pd.DataFrame([claim.line() for claim in tested], columns=list(COLUMNS)).assign(**scales)

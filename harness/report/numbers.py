@@ -27,7 +27,7 @@ class Number:
     @property
     def is_gap(self) -> bool:
         """A place without a number, and the verdict says why."""
-        return bool(self.verdict) and not self.runs
+        return bool(self.verdict) and not self.runs and self.text in ("", "–")
 
     @property
     def is_row(self) -> bool:
@@ -42,6 +42,8 @@ def number(cell: dict[str, Any], text: str, unit: str, place: int, kind: str = "
     """Of a line of cells.csv and how it is printed."""
     same = {key: cell[key] for key in ("row", "column", "reported", "n", "verdict", "reason")}
     same |= {"runs": tuple(cell["runs"].split()), "interval": interval(text, cell["lo"], cell["hi"])}
+    if cell.get("scale"):
+        same["reason"] = f"at scale {cell['scale']}; {same['reason']}".removesuffix("; ")
     return Number(place=place, text=text, unit=unit, sample=_sample(cell), kind=kind, **same)
 
 

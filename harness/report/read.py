@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.accepted import headline, history, outcomes
-from harness.accepted.headline import OURS, SENTENCES, class_of, sentences
+from harness.accepted.headline import class_of, class_of_claims, sentences
 from harness.accepted.outcomes import kind_of
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT
@@ -45,7 +45,7 @@ class Section:
     picture: str = ""  # the address of an image
     numbers: list[Number] = field(default_factory=list)
     claims: list[dict[str, Any]] = field(default_factory=list)
-    sentences: list[list[Claim]] = field(default_factory=list)  # its claims, those of one sentence together
+    sentences: list[tuple[str, list[Claim]]] = field(default_factory=list)  # its claims, by class
     truths: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # what a reader should know of its numbers
@@ -96,12 +96,12 @@ class Paper:
         return {name: counts for name, counts in told.items() if counts}
 
     @property
-    def earlier(self) -> dict[str, int]:
+    def earlier(self) -> Counter[str]:
         """How many sentences an earlier rule judged setting by setting."""
         return headline.earlier(self._sentences())
 
-    def _sentences(self) -> Iterator[list[Claim]]:
-        return (claims for section in self.sections for claims in section.sentences)
+    def _sentences(self) -> Iterator[tuple[str, list[Claim]]]:
+        return (sentence for section in self.sections for sentence in section.sentences)
 
     @property
     def counts(self) -> Counter[str]:
@@ -135,21 +135,25 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
         return section
     with _told(section):
         judged = _judged(cellfile.claims(claims), claims)
-        section.sentences = sentences(cellfile.judged(claims))
-        ours = {claim.id: claim.ours for claims in section.sentences for claim in claims}
-        kinds = {
-            claim.id: "" if claims[1:] else OURS if claim.ours else SENTENCES
-            for claims in section.sentences
-            for claim in claims
+        each = sentences(cellfile.judged(claims))
+        section.sentences = [(class_of_claims(several, artefact, layout.scale), several) for several in each]
+        known = {
+            one.id: (one, "" if several[1:] else kind)
+            for kind, several in section.sentences
+            for one in several
         }
         section.claims = [
-            c | {"larger": None, "history": [], "runs": (), "ours": ours[c["id"]], "kind": kinds[c["id"]]}
+            c
+            | {"larger": None, "history": [], "runs": (), "ours": known[c["id"]][0].ours}
+            | {"kind": known[c["id"]][1], "scale": c.get("scale", "")}
             for c in judged
         ]
         _add_accepted(section, layout, root)
     records: list[dict[str, Any]] = []
     with _told(section):
         frame = cellfile.read_cells(cells)
+        with_holes = fresh.as_made if base == layout.results else outcomes.as_accepted
+        artefact = with_holes(artefact, layout)
         lines = _judged(frame.to_dict("records"), cells)
         named = (name for line in lines for name in line["runs"].split())
         asked = dict.fromkeys([*(spec.id for spec in artefact.runs(layout.scale, root)), *named])
@@ -157,8 +161,8 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
         records = _records(asked, layout, runs, section.problems, kept)
         for place, line in enumerate(lines, first):
             shown, kind = (
-                render.ours(line, render.format_of(artefact, line)),
-                class_of(kind_of(line), artefact, layout.scale),
+                render.shown(line, render.format_of(artefact, line)),
+                class_of(kind_of(line), artefact, line.get("scale") or layout.scale),
             )
             section.numbers.append(number(line, shown, artefact.data.get("unit", ""), place, kind))
         _add_runs(section, first, layout.scale)
@@ -194,7 +198,7 @@ def _add_runs(section: Section, first: int, scale: str) -> None:
     runs = {(number.row, number.column): number.runs for number in section.numbers}
     cells = {claim["id"]: cells_of(claim) for claim in claims_at(section.artefact, scale)}
     for place, claim in enumerate(section.claims, first + len(section.numbers)):
-        mine = sorted(cells.get(claim["id"], ()))  # one that was accepted and is gone has none
+        mine = [] if claim["scale"] else sorted(cells.get(claim["id"], ()))  # nor has one that is gone
         claim["place"] = place
         claim["runs"] = tuple(dict.fromkeys(run for cell in mine for run in runs.get(cell, ())))
     section.place = first + len(section.numbers) + len(section.claims)
@@ -204,12 +208,14 @@ def _add_accepted(section: Section, layout: Layout, root: Path) -> None:
     """Beside each claim how it fares at a larger scale, if it was accepted there, and how it once fared."""
     found = outcomes.accepted(section.artefact, root)
     larger = found if found and scale_rank(found.scale) > scale_rank(layout.scale) else None
-    known = {claim.id: claim for claim in larger.claims} if larger else {}
-    past = history.read(Layout(larger.scale if larger else layout.scale, root))
-    mine = [change for change in past if change.artefact == section.artefact.name]
+    known = {claim.id: claim for claim in larger.claims if not claim.scale} if larger else {}
+    scales = {layout.scale, larger.scale} if larger else {layout.scale}
+    past = {scale: history.read(Layout(scale, root)) for scale in scales}
     for claim in section.claims:
+        mine = section.artefact.name, claim["id"]
         claim["larger"] = (larger.scale, known[claim["id"]]) if claim["id"] in known else None
-        claim["history"] = [change.sentence for change in mine if change.claim == claim["id"]]
+        scale = larger.scale if claim["larger"] else layout.scale
+        claim["history"] = [each.sentence for each in past[scale] if (each.artefact, each.claim) == mine]
 
 
 @contextmanager

@@ -28,7 +28,8 @@ def facts(papers: list[Paper], scale: str) -> dict[str, str]:
 
 def sentence(papers: list[Paper]) -> str:
     """How the papers' sentences fare; what was counted or read back can hardly fail, and stands below."""
-    told = in_words(classes(papers).get(SENTENCES, Counter()), SENTENCES)
+    found = classes(papers)
+    told = in_words(sum((found.get(name, Counter()) for name in SENTENCES), Counter()), "")
     return f"Of the papers\u2019 claims {told}" if told else "No claim is tested at this scale yet"
 
 
@@ -43,5 +44,5 @@ def classes(papers: list[Paper]) -> dict[str, Counter[str]]:
 
 def in_classes(papers: list[Paper]) -> dict[str, str]:
     """The same in words; claims of ours stand last and apart."""
-    earlier = {name: sum(paper.earlier[name] for paper in papers) for name in (SENTENCES, OURS)}
+    earlier = sum((paper.earlier for paper in papers), Counter())
     return with_split(classes(papers), earlier)

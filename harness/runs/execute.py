@@ -10,7 +10,7 @@ from harness.base.files import at_work
 from harness.base.layout import Layout
 from harness.base.settings import build
 from harness.base.threads import THREADS
-from harness.runs import earlier
+from harness.runs import earlier, gpus
 from harness.runs.allocator import keep_memory
 from harness.runs.record import Run, commit, now, write_record
 from harness.runs.stale import identity
@@ -47,6 +47,8 @@ def execute(spec: RunSpec, layout: Layout, *, threads: int | None = None) -> Pat
             )
     config = build(module.Config, spec.config, spec.id)
     device = getattr(config, "device", "cpu")
+    if device == "cuda":
+        gpus.take(spec)  # before torch is asked, which looks once at what there is
     _require(device, spec.id)
     run = Run(spec, folder)
     with at_work(folder):

@@ -1,6 +1,7 @@
 """An artefact's YAML: what one printed table or figure shows, what the paper prints, what it claims."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -38,6 +39,7 @@ class Artefact:
     path: Path
     data: dict[str, Any]
     cells: tuple[Cell, ...]
+    lacking: frozenset[str] = frozenset()  # runs that it is made without: it has holes there
 
     @property
     def paper(self) -> str:
@@ -77,17 +79,30 @@ class Artefact:
         """The runs that its cells are made of, each once."""
         found: dict[str, RunSpec] = {}
         for cell in self.cells:
-            for run in [*runs_of(cell, self.paper, scale, root), *truth_runs(cell, self.paper, scale, root)]:
+            for run in [*self.runs_of(cell, scale, root), *self.truth_runs(cell, scale, root)]:
                 found[run.id] = run
         return list(found.values())
+
+    def runs_of(self, cell: Cell, scale: str, root: Path = ROOT) -> list[RunSpec]:
+        """Those of one of its cells."""
+        return [run for run in runs_of(cell, self.paper, scale, root) if run.id not in self.lacking]
+
+    def truth_runs(self, cell: Cell, scale: str, root: Path = ROOT) -> list[RunSpec]:
+        """Those that found the truth of a cell's predictions, where others did (`truth:`)."""
+        there = "truth" in cell.select and self.runs_of(cell, scale, root)
+        return self.runs_of(truth_of(cell), scale, root) if there else []
+
+    def without(self, runs: Iterable[str]) -> "Artefact":
+        """With holes where these would be."""
+        return replace(self, lacking=frozenset(runs))
 
     def absences(self, scale: str, root: Path = ROOT) -> list[Absence]:
         """Why its cells, or their truths, have no run: of each that has none."""
         found = []
         for cell in self.cells:
-            if not runs_of(cell, self.paper, scale, root):
+            if not self.runs_of(cell, scale, root):
                 found.append(absence(cell, self.paper, scale, root))
-            elif "truth" in cell.select and not truth_runs(cell, self.paper, scale, root):
+            elif "truth" in cell.select and not self.truth_runs(cell, scale, root):
                 found.append(absence(truth_of(cell), self.paper, scale, root))
         return found
 
@@ -100,13 +115,6 @@ def runs_of(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> list[
     runs = _runs(paper_name, select["experiment"], scale, root)
     asked = {key: select[key] for key in ("method", "setting", "seed") if key in select}
     return [run for run in runs if all(getattr(run, key) == name for key, name in asked.items())]
-
-
-def truth_runs(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> list[RunSpec]:
-    """The runs that found the truth of a cell's predictions, where others did (`truth:`)."""
-    if "truth" not in cell.select or not runs_of(cell, paper_name, scale, root):
-        return []
-    return runs_of(truth_of(cell), paper_name, scale, root)
 
 
 def truth_of(cell: Cell) -> Cell:
@@ -126,11 +134,11 @@ def absence(cell: Cell, paper_name: str, scale: str, root: Path = ROOT) -> Absen
         return Absence("not run", select["absent"])
     experiment = paper(paper_name, root).experiments[select["experiment"]]
     found = experiment.absence(scale, select.get("method"), select.get("setting"))
-    if found is None and "seed" in select:
+    if found is None and "seed" in select and not runs_of(cell, paper_name, scale, root):
         others = replace(cell, select={key: value for key, value in select.items() if key != "seed"})
         if runs_of(others, paper_name, scale, root):
             return Absence("not run", f"seed {select['seed']} is not run at scale {scale}")
-    return found or Absence("not run", f"experiment {experiment.name} has no such run at scale {scale}")
+    return found or Absence("not run", f"none of its runs at scale {scale} is there yet")
 
 
 def needed_runs(scale: str, root: Path = ROOT) -> list[RunSpec]:

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness.base.files import ROOT
-from harness.base.layout import scale_rank
+from harness.base.files import ROOT, sha256_of
+from harness.base.layout import SCALES, Layout, artefact_file, scale_rank
 from harness.spec.artefacts import Artefact
 from harness.spec.expand import each, lines_of
 
@@ -44,16 +44,50 @@ def of_claims(artefact: Artefact, scale: str) -> dict[str, str]:
 
 def outdated(artefact: Artefact, noted: dict[str, Any], scale: str, root: Path = ROOT) -> str:
     """Which other runs, or which other configuration of them, it was accepted from; '' if today's."""
+    artefact, holes = as_noted(artefact, noted), noted.get("holes")
     today = {run.id: json.loads(json.dumps(run.config)) for run in artefact.runs(scale, root)}
     then = {run["run"]: run["config"] for run in noted["runs"]}
     if today.keys() != then.keys():
         named = min(today.keys() ^ then.keys())
         return f"was accepted {'with' if named in then else 'without'} {named}"
+    if holes and holes.get("filled") != filled_from(artefact, scale, root):
+        return "was accepted with holes that another outcome of a smaller scale filled"
     other = {run: _other_keys(then[run], today[run]) for run in then if then[run] != today[run]}
     if not other:
         return ""
     keys = ", ".join(sorted({key for keys in other.values() for key in keys}))
     return f"was accepted from runs of another configuration than today's ({keys})"
+
+
+def as_noted(artefact: Artefact, noted: dict[str, Any]) -> Artefact:
+    """With the holes that its provenance, or the note of its making, tells of; or already has."""
+    holes = noted.get("holes")
+    lacking = holes.get("lacking") if isinstance(holes, dict) else None
+    return artefact.without(map(str, lacking)) if isinstance(lacking, list) else artefact
+
+
+def holes_of(artefact: Artefact, scale: str, root: Path = ROOT) -> dict[str, Any]:
+    """What is noted of an artefact with holes; nothing of another."""
+    if not artefact.lacking:
+        return {}
+    return {"holes": {"lacking": sorted(artefact.lacking), "filled": filled_from(artefact, scale, root)}}
+
+
+def below(artefact: Artefact, scale: str, root: Path = ROOT) -> Layout | None:
+    """Where it was accepted at the largest smaller scale: what fills its holes."""
+    for smaller in reversed(SCALES[: scale_rank(scale)]):
+        layout = Layout(smaller, root)
+        if artefact_file(layout.published, artefact.name, ".cells.csv").is_file():
+            return layout
+    return None
+
+
+def filled_from(artefact: Artefact, scale: str, root: Path = ROOT) -> dict[str, str]:
+    """By file the digests of that outcome."""
+    layout = below(artefact, scale, root)
+    suffixes = (".cells.csv", ".claims.csv") if layout else ()
+    files = [artefact_file(layout.published, artefact.name, suffix) for suffix in suffixes]
+    return {file.relative_to(root).as_posix(): sha256_of(file) for file in files if file.is_file()}
 
 
 def _other_keys(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ for _artefact in ARTEFACTS.values():
             "../../environment.yml"
         params:
             scale=SCALE,
-            artefact=_artefact.name,
+            artefact=_artefact.name + " --holes" * HOLES,
             sources=decided_by(_artefact, SCALE),
         shell:
             "python -m harness make {params.artefact} --scale {params.scale} > {log} 2>&1"
@@ -35,4 +35,4 @@ for _paper in PAPERS:
         name:
             _paper
         input:
-            [runs_of(a) + files_of(a) for a in ARTEFACTS.values() if a.paper == _paper],
+            [runs_of(a) + files_of(a) for a in MADE if a.paper == _paper],

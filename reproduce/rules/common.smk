@@ -6,6 +6,7 @@ from harness.base.files import sha256_of
 from harness.campaign import remake
 from harness.code.code_id import step_id
 from harness.make.fresh import decided_by, outputs
+from harness.rehearsal.forecast import minutes
 
 
 def spec_of(wildcards):
@@ -26,7 +27,12 @@ def fetched_for(wildcards):
 
 
 def runs_of(artefact):
-    return [f"{RESULTS}/runs/{run.id}/run.json" for run in artefact.runs(SCALE)]
+    """What must be run first; nothing where what is lacking leaves holes."""
+    return (
+        []
+        if HOLES
+        else [f"{RESULTS}/runs/{run.id}/run.json" for run in artefact.runs(SCALE)]
+    )
 
 
 def files_of(artefact):
@@ -41,15 +47,18 @@ def shown(file, paper):
 
 def made_of(artefact, wildcards):
     """The records and the YAML of an artefact."""
-    force(remake.is_made_otherwise(artefact, LAYOUT), files_of(artefact)[0])
+    force(remake.is_made_otherwise(artefact, LAYOUT, HOLES), files_of(artefact)[0])
     return [*runs_of(artefact), str(artefact.path.relative_to(LAYOUT.root))]
 
+
+# With holes, only what some run is there for.
+MADE = [a for a in ARTEFACTS.values() if not HOLES or remake.has_a_run(a, LAYOUT)]
 
 # Every target names all that it stands on: where a file is missing between a target that is there and its
 # sources (a record that was set aside), Snakemake would not look for it.
 EVERYTHING = [
     *(f"{RESULTS}/runs/{run}/run.json" for run in RUNS),
-    *(file for artefact in ARTEFACTS.values() for file in files_of(artefact)),
+    *(file for artefact in MADE for file in files_of(artefact)),
 ]
 
 

@@ -27,6 +27,7 @@ rule run:
     resources:
         gpu=lambda wildcards: spec_of(wildcards).resources["gpu"],
         mem_mb=lambda wildcards: spec_of(wildcards).resources["mem_mb"],
+        runtime=lambda wildcards: minutes(spec_of(wildcards)),
     params:
         scale=SCALE,
     shell:

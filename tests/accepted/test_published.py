@@ -60,8 +60,10 @@ def test_accepted_verdicts_are_those_of_todays_cells_and_tests(artefact, scale):
     tested = fingerprint.of_claims(artefact, scale)
     assert noted["claims"] == tested, "other tests of claims: make and accept it"
     stated = cellfile.claims(artefact_file(Layout(scale).published, artefact.name, ".claims.csv"))
-    written = fingerprint.claims_at(artefact, scale)
-    assert [(c["id"], c["text"]) for c in stated] == [(c["id"], c["text"]) for c in written]
+    smaller = {c["id"].removesuffix("-here") for c in stated if c.get("scale")}
+    stated = [(c["id"], c["text"]) for c in stated if not c.get("scale")]
+    written = [(c["id"], c["text"]) for c in fingerprint.claims_at(artefact, scale)]
+    assert stated == [each for each in written if each[0].removesuffix("-here") not in smaller]
 
 
 @pytest.mark.parametrize("artefact", [a for a, scale in ACCEPTED if scale == "smoke"], ids=lambda a: a.name)

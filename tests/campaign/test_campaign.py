@@ -83,3 +83,11 @@ def test_only_a_workflow_that_starts_is_a_campaign(tmp_path, monkeypatch, mode, 
         assert heard[0](SimpleNamespace(event=LogEvent.WORKFLOW_STARTED))
         with pytest.raises(SystemExit, match="^snakemake: another campaign"):
             heard[0](SimpleNamespace(event=LogEvent.WORKFLOW_STARTED))
+
+
+@pytest.mark.parametrize("asked, holes", [({}, False), ({"holes": True}, True), ({"holes": "true"}, True)])
+def test_holes_are_asked_for_by_true(asked, holes):
+    """Snakemake hands `true` over as a text."""
+    assert campaign.holes_of(asked) is holes
+    with pytest.raises(HarnessError, match="holes=yes is neither true nor false: write holes=true"):
+        campaign.holes_of({"holes": "yes"})

@@ -231,3 +231,19 @@ def test_snakemake_finds_the_logger_of_the_profile_and_it_hears_what_quiet_drops
 def test_a_command_that_names_another_logger_gets_no_display(place):
     workflow = SimpleNamespace(dag=None, logger_manager=SimpleNamespace(get_log_handlers=lambda: [object()]))
     campaign.begin(workflow, place.runs, place.layout)  # without a plan it would fail
+
+
+def test_a_cluster_has_jobs_and_no_cores(place, monkeypatch):
+    """Asked for cores, Snakemake refuses where another executor than the local one works."""
+
+    class Workflow(SimpleNamespace):
+        @property
+        def cores(self):
+            raise AssertionError("a number of cores")
+
+    ears = SimpleNamespace(ears=[])
+    manager = SimpleNamespace(get_log_handlers=lambda: [ears])
+    workflow = Workflow(local_exec=False, nodes=100, dag=dag(place), logger_manager=manager)
+    monkeypatch.setattr(campaign, "Display", lambda *given: SimpleNamespace(hear=given[-1]))
+    campaign.begin(workflow, place.runs, place.layout)
+    assert ears.ears == [100]

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from harness.base.layout import SCALES, Layout, artefact_file
 from harness.drawing.style import style
 from harness.make.make import _drawing
+from harness.make.render import of_own_scale
 from harness.numbers.cellfile import read_cells
 from harness.spec import artefacts
 
@@ -52,7 +53,7 @@ def test_a_figure_is_drawn_from_accepted_cells_and_its_words_fit(name):
     with matplotlib.rc_context(style()):
         drawn = Figure(layout="constrained")
         FigureCanvasAgg(drawn)
-        cells = read_cells(path)
+        cells = of_own_scale(read_cells(path))
         _drawing(artefact)(cells, drawn)
         assert drawn.axes and points(drawn) >= min(11, cells["value"].count())
         assert not cut_off(drawn)

@@ -11,7 +11,7 @@ from harness.base.settings import build
 from harness.drawing.style import save
 from harness.make.make import _drawing
 from harness.spec import artefacts
-from harness.spec.artefacts import Artefact, Cell, runs_of, truth_runs
+from harness.spec.artefacts import Artefact, Cell, runs_of
 from harness.spec.experiments import paper
 
 FIGURES = ("figure_4", "figure_5", "figure_7", "figure_8", "figure_9")
@@ -41,7 +41,7 @@ def test_a_cell_is_of_the_seeds_of_one_super_network(name, scale):
 @pytest.mark.parametrize("name", ["figure_5", "figure_7", "figure_9"])
 def test_the_sequential_truth_is_of_both_seeds(name):
     for cell in artefact(name).cells:
-        found = truth_runs(cell, "icw", "cpu")
+        found = artefact(name).truth_runs(cell, "cpu")
         assert [run.seed for run in found] == [1, 2] and {run.experiment for run in found} == {"standalone"}
 
 

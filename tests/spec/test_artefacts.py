@@ -85,7 +85,7 @@ def test_why_a_cell_has_no_runs(artefact, tmp_path):
     assert why("none", "both") == ("not run", "nobody ever ran this row")
     assert why("0", "other") == ("not run", "nobody ever ran this column")
     assert why("high", "strong", "cpu") == ("not run", "this method takes longer than anybody would wait")
-    assert why("0", "strong") == ("not run", "experiment noise has no such run at scale smoke")
+    assert why("0", "strong") == ("not run", "none of its runs at scale smoke is there yet")
 
 
 def test_a_cost_out_of_reach_is_its_own_verdict(tmp_path):
