@@ -47,6 +47,8 @@ DRAWING = '''\
 
 
 def draw(cells, figure):
+    if "scale" in cells and cells["value"][cells["scale"] != ""].notna().any():
+        raise ValueError("two scales in one drawing")
     figure.subplots().plot(cells["value"])
 '''
 
