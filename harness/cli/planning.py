@@ -11,15 +11,13 @@ from harness.spec import artefacts, experiments
 def plan(options: argparse.Namespace) -> int:
     layout, known = Layout(options.scale), forecast.past()
     chosen, gpu = artefacts.chosen(options.artefacts), of_gpu.device(options.gpu)
-    before, known = known, of_gpu.expected(known, options.scale, gpu)
-    more = known.seconds.keys() != before.seconds.keys()
+    known = of_gpu.expected(known, options.scale, gpu)
+    every = {run.id: run for artefact in chosen for run in artefact.runs(options.scale)}
+    more = of_gpu.needs(every.values(), known, gpu)[0] > 0
     head = f"{'scale ' + options.scale:28} {'there':>6} {'missing':>8} {'time':>16} {'disk':>14}"
     print(head + (f" {'memory':>9} {'kWh':>7}" if more else ""))
-    every: dict[str, experiments.RunSpec] = {}
     for artefact in chosen:
-        runs = artefact.runs(options.scale)
-        every |= {r.id: r for r in runs}
-        print(_line(artefact.name, runs, layout, known, gpu if more else None))
+        print(_line(artefact.name, artefact.runs(options.scale), layout, known, gpu if more else None))
     print(_line("all of these", list(every.values()), layout, known, gpu if more else None))
     print("time and disk of what is missing, one run after the other; ? = nothing like it was ever run")
     if more:

@@ -71,7 +71,8 @@ def expected(known: Past, scale: str, gpu: Device, root: Path = ROOT) -> Past:
     """With what is rehearsed; and what runs of other scales took that compute the same on a processor."""
     seconds, size = dict(known.seconds), dict(known.size)
     for (of, run), row in counted(root).items():
-        if of == scale:
+        spec = _specs(scale, root).get(f"{run}/s0")
+        if of == scale and spec and spec.config.get("device") != "cpu":  # a processor's tell the error alone
             seconds.setdefault((scale, f"{run}/s0"), gpu.seconds(row))
             size.setdefault((scale, f"{run}/s0"), int(row["records"] or 0))
     for scale_, run in known.seconds:

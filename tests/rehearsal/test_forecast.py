@@ -52,6 +52,12 @@ def test_plan_takes_a_rehearsed_run_and_its_other_seeds_as_forecast(root):
     assert known.size == {("paper", "mini/noise/strong/low/s0"): 500}
 
 
+def test_what_trains_on_a_processor_is_not_forecast_by_a_gpu():
+    """Rows of scale cpu tell the error of forecasts. Once plan took them for a GPU's, at a scale without one."""
+    run = next(run for scale, run in forecast.counted() if scale == "cpu")
+    assert ("cpu", f"{run}/s0") not in forecast.expected(Past({}, {}), "cpu", V100).seconds
+
+
 def test_a_run_of_a_processor_takes_what_the_same_took_at_another_scale(root):
     """Where its config is the same."""
     known = Past({("cpu", "mini/noise/strong/low/s0"): 12.0, ("cpu", "mini/noise/gone/low/s0"): 3.0}, {})
