@@ -53,7 +53,7 @@ def test_plan_takes_a_rehearsed_run_and_its_other_seeds_as_forecast(root):
 
 
 def test_what_trains_on_a_processor_is_not_forecast_by_a_gpu():
-    """Rows of scale cpu tell the error of forecasts. Once plan took them for a GPU's, at a scale without one."""
+    """Rows of scale cpu tell the error of forecasts. Once plan took them for a GPU's."""
     run = next(run for scale, run in forecast.counted() if scale == "cpu")
     assert ("cpu", f"{run}/s0") not in forecast.expected(Past({}, {}), "cpu", V100).seconds
 
