@@ -11,7 +11,7 @@ from support import verdict, within
 
 from harness.base.errors import HarnessError
 from harness.numbers.claim_sides import slope_weights
-from harness.numbers.judge import Context, difference, judge, judge_text, parse
+from harness.numbers.judge import Context, gap_between, judge, judge_text, parse
 from harness.numbers.stats import Estimate, exact, of_runs
 
 
@@ -289,8 +289,6 @@ def test_what_is_found_four_times_in_five_is_found_four_times_in_five():
     for _ in range(2000):
         ours, theirs = (of_runs(rng.normal(0, 1, 6)) for _ in range(2))
         shift = 1.796  # of two samples of six at 80 %: (2.228 + 0.879) / √3
-        found += (
-            abs(difference(ours, replace(theirs, per_run=tuple(v + shift for v in theirs.per_run)))[0])
-            > (difference(ours, theirs)[1])
-        )
+        moved = replace(theirs, per_run=tuple(v + shift for v in theirs.per_run))
+        found += abs(gap_between(ours, moved).value) > gap_between(ours, theirs).half()
     assert within(found, 2000, 0.78, 0.82)

@@ -15,7 +15,7 @@ from harness.metrics.ranking import spearman
 from harness.metrics.resampled import scatter
 from harness.numbers.claim_sides import slope_weights
 from harness.numbers.contrast import contrast
-from harness.numbers.judge import as_reported, difference
+from harness.numbers.judge import as_reported, gap_between
 from harness.numbers.stats import Estimate, exact, of_population, of_runs, of_units, quantile, welch_df
 
 A = [0.71, 0.74, 0.69, 0.78, 0.73]
@@ -41,7 +41,7 @@ def test_a_single_run_has_no_spread_and_an_endless_interval():
     ours = of_runs([0.7])
     assert (ours.value, ours.spread, ours.spread_kind) == (0.7, None, "none")
     assert math.isinf(ours.half_width) and not ours.exact
-    assert difference(ours, exact(0.5))[1] == math.inf
+    assert gap_between(ours, exact(0.5)).half() == math.inf
 
 
 def test_an_exact_number_has_an_interval_of_its_own_width_zero():
@@ -59,16 +59,17 @@ def test_difference_is_welchs_between_his_two_formulas():
 
 
 def test_difference_to_an_exact_number_is_the_one_sample_t_test():
-    gap, half = difference(of_runs(A), exact(0.7))
+    found = gap_between(of_runs(A), exact(0.7))
+    low, high = 0.7 + found.value - found.half(), 0.7 + found.value + found.half()
     known = scipy_stats.ttest_1samp(A, 0.7).confidence_interval(0.95)
-    assert (0.7 + gap - half, 0.7 + gap + half) == (pytest.approx(known.low), pytest.approx(known.high))
+    assert (low, high) == (pytest.approx(known.low), pytest.approx(known.high))
 
 
 @given(VALUES, VALUES)
 def test_difference_turns_its_sign_when_the_sides_are_swapped(a, b):
-    there, back = difference(of_runs(a), of_runs(b)), difference(of_runs(b), of_runs(a))
-    assert there[0] == pytest.approx(-back[0])
-    assert there[1] == pytest.approx(back[1])
+    there, back = gap_between(of_runs(a), of_runs(b)), gap_between(of_runs(b), of_runs(a))
+    assert there.value == pytest.approx(-back.value)
+    assert there.half() == pytest.approx(back.half())
 
 
 @given(VALUES, st.floats(0.01, 100), st.floats(-100, 100))
@@ -215,8 +216,9 @@ def test_where_the_paper_prints_no_spread_ours_stands_in_and_is_counted_once():
     ours = of_runs(A)
     theirs = as_reported(ours, 0.7, None, "unknown", 2, 0)
     assert theirs.borrowed and theirs.se_runs == pytest.approx(ours.spread / math.sqrt(2))
-    _, half = difference(ours, theirs)
-    assert half == pytest.approx(quantile(4) * ours.spread * math.sqrt(1 / 5 + 1 / 2))
+    assert gap_between(ours, theirs).half() == pytest.approx(
+        quantile(4) * ours.spread * math.sqrt(1 / 5 + 1 / 2)
+    )
 
 
 def test_the_papers_architectures_are_a_sample_too():
