@@ -50,9 +50,12 @@ def rehearse(options: argparse.Namespace) -> int:
             told = f"forecast / measured {one.factor:.2f}, at worst off by a factor of {one.worst:.1f}"
             print(f"{one.experiment:32} {one.kinds:3} kinds, {told}")
         return 0
-    from harness.rehearsal.rehearse import rehearse_all  # loads torch
+    from harness.rehearsal.rehearse import lacking, rehearse_all, wanted  # loads torch
 
     runs = [run for artefact in artefacts.chosen(options.artefacts) for run in artefact.runs(options.scale)]
     for row in rehearse_all(runs, options.minutes):
         print(f"{row['run']}: {row['note'] or row['flops'] + ' operations'}", flush=True)
+    left, kinds = len(lacking(runs)), len(wanted(runs))
+    more = "; the same command goes on" if left else ""
+    print(f"{kinds - left} of {kinds} kinds of runs are rehearsed{more}")
     return 0

@@ -62,12 +62,16 @@ def identity(spec: RunSpec) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+def lacking(runs: Iterable[RunSpec]) -> list[RunSpec]:
+    """Those wanted that no row tells of."""
+    rows = read()
+    return [s for s in wanted(runs) if rows.get((s.scale, kind(s)), {}).get("of") != identity(s)]
+
+
 def rehearse_all(runs: Iterable[RunSpec], minutes: float) -> Iterator[dict[str, Any]]:
     """Those that no row tells of, for as long; each is kept as it comes."""
-    rows, until = read(), time.monotonic() + 60 * minutes
-    for spec in wanted(runs):
-        if rows.get((spec.scale, kind(spec)), {}).get("of") == identity(spec):
-            continue
+    until = time.monotonic() + 60 * minutes
+    for spec in lacking(runs):
         if time.monotonic() > until:
             return
         row = rehearse(spec)

@@ -1,13 +1,16 @@
 """What is counted on a hollow GPU, and that what is passed over is added."""
 
 import importlib
+import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
 from conformance.experiments import cases
 from torch import nn
 
+from harness.cli import planning
 from harness.rehearsal import counting, forecast, rehearse
 from harness.rehearsal.counting import BYTES, FLOPS, KERNELS, STEPS
 from harness.rehearsal.pretend_gpu import PretendGPU
@@ -110,3 +113,11 @@ def test_of_each_experiment_one_is_rehearsed_before_any_has_two():
     ]
     names = [rehearse.kind(run).removeprefix("sotl/") for run in rehearse.wanted(runs)]
     assert names == ["a/m/s", "b/m/s", "a/n/s", "b/n/s", "a/m/t", "b/m/t", "a/n/t", "b/n/t"]
+
+
+def test_the_command_says_what_is_left(monkeypatch, capsys):
+    monkeypatch.setattr(rehearse, "read", dict)
+    options = {"artefacts": ["nsa/figure_4"], "scale": "paper", "minutes": 0.0, "error": False}
+    assert planning.rehearse(SimpleNamespace(**options)) == 0
+    said = capsys.readouterr().out
+    assert re.fullmatch(r"0 of \d+ kinds of runs are rehearsed; the same command goes on\n", said)
