@@ -5,12 +5,13 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from harness.accepted import history, reproduced
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT, write_atomic
 from harness.base.layout import Layout, artefact_file
-from harness.make.fresh import REMADE, as_made, outputs, require_fresh
+from harness.make.fresh import REMADE, as_made, outputs, remake, require_fresh
 from harness.make.make import computed, render_made
 from harness.numbers import cellfile
 from harness.published import manifest, publish
@@ -41,23 +42,30 @@ def accept_all(chosen: Iterable[Artefact], layout: Layout, reason: str, root: Pa
         )
     publish.finish(layout)
     files: dict[Path, bytes] = {}
-    records: dict[str, list[str]] = {}
+    records: dict[str, Any] = {}
     accepted, refused, changed = [], [], []
     for artefact in chosen:
+        artefact = as_made(artefact, layout)
         try:
-            found, runs = _accepted(artefact, layout, reason, root)
+            found = _accepted(artefact, layout, root)
         except HarnessError as error:
             refused.append(str(error))
             continue
         files |= found
-        changed += _changed(artefact, layout, found, reason, root)
-        records.setdefault(artefact.paper, []).extend(runs)
         accepted.append(artefact)
     if accepted:
-        for paper, runs in records.items():
-            files |= archives.with_records(paper, dict.fromkeys(runs), layout, root)
+        for paper in dict.fromkeys(artefact.paper for artefact in accepted):
+            mine = [artefact for artefact in accepted if artefact.paper == paper]
+            runs = {run.id: None for artefact in mine for run in artefact.runs(layout.scale, root)}
+            packed, kept = archives.with_records(paper, runs, layout, root)
+            files, records = files | packed, records | kept
+        for artefact in accepted:
+            noted = _noted(artefact, layout, records, reason, root)
+            files[_provenance(artefact, layout)] = (json.dumps(noted, indent=1) + "\n").encode()
+            changed += _changed(artefact, layout, files, reason, root)
         files |= history.with_changes(layout, changed)
         specs = [spec for artefact in accepted for spec in manifest.stands_on(artefact)]
+        reproduced.require_writable(layout, files, root)
         publish.publish(layout, files, specs)
         reproduced.write(root)
     yield from (_provenance(artefact, layout) for artefact in accepted)
@@ -91,19 +99,23 @@ def left_by(artefact: Artefact, layout: Layout) -> list[Path]:
     return [*shown, _provenance(artefact, layout)]
 
 
-def _accepted(
-    artefact: Artefact, layout: Layout, reason: str, root: Path
-) -> tuple[dict[Path, bytes], list[str]]:
-    """Made again from its records alone: the files to publish, where they came from among them; the runs."""
-    artefact = as_made(artefact, layout)
+def _accepted(artefact: Artefact, layout: Layout, root: Path) -> dict[Path, bytes]:
+    """The files to publish, made again from its records alone."""
     records = require_fresh(artefact, layout, root)
-    provenance = _provenance(artefact, layout)
-    _require_same_status(artefact, records, cellfile.provenance(provenance))
-    files = _made_again(artefact, layout, root)
+    _require_same_status(artefact, records, cellfile.provenance(_provenance(artefact, layout)))
+    return _made_again(artefact, layout, root)
+
+
+def _noted(
+    artefact: Artefact, layout: Layout, records: dict[str, Any], reason: str, root: Path
+) -> dict[str, Any]:
+    """Its provenance: why, and from which records, as they are kept."""
     runs = []
-    for run, record in records.items():
+    for run in (spec.id for spec in artefact.runs(layout.scale, root)):
         size = sum(file.stat().st_size for file in layout.run_folder(run).iterdir() if file.is_file())
-        runs.append({**{key: record[key] for key in archives.NOTED if key in record}, "bytes": size})
+        runs.append(
+            {**{key: records[run][key] for key in archives.NOTED if key in records[run]}, "bytes": size}
+        )
     noted = {
         "artefact": artefact.name,
         "scale": layout.scale,
@@ -114,8 +126,7 @@ def _accepted(
         "claims": fingerprint.of_claims(artefact, layout.scale),
         "runs": runs,
     }
-    noted |= fingerprint.holes_of(artefact, layout.scale, root) | drawn_by(artefact)
-    return files | {provenance: (json.dumps(noted, indent=1) + "\n").encode()}, list(records)
+    return noted | fingerprint.holes_of(artefact, layout.scale, root) | drawn_by(artefact)
 
 
 def _made_again(artefact: Artefact, layout: Layout, root: Path) -> dict[Path, bytes]:
@@ -123,10 +134,7 @@ def _made_again(artefact: Artefact, layout: Layout, root: Path) -> dict[Path, by
 
     What somebody looked at there is then what is accepted, and nothing that was edited there is.
     """
-    remake = (
-        f"python -m harness make {artefact.name} --scale {layout.scale}{' --holes' * bool(artefact.lacking)}"
-    )
-    again = f"make it again with `{remake}` and look at it"
+    again = f"make it again with `{remake(artefact, layout.scale)}` and look at it"
     files = {}
     with tempfile.TemporaryDirectory() as folder:
         apart = Layout(layout.scale, layout.root, Path(folder))

@@ -13,7 +13,7 @@ from harness.accepted.differences import Change
 from harness.base.errors import HarnessError, reading
 from harness.base.layout import SCALES, Layout, artefact_file
 from harness.bench.carried import alike
-from harness.make.fresh import as_made, require_fresh
+from harness.make.fresh import as_made, command, remake, require_fresh
 from harness.make.make import Made, computed, texts
 from harness.numbers import cellfile
 from harness.runs import archives
@@ -73,7 +73,6 @@ def of_artefact(
 
 def _broken(artefact: Artefact, layout: Layout) -> list[Change]:
     """Files of either side that are cut short, with the command that brings each back."""
-    remake = f"python -m harness make {artefact.name} --scale {layout.scale}"
     found = []
     for base, suffix, read in (
         (layout.published, ".cells.csv", cellfile.cells),
@@ -90,7 +89,8 @@ def _broken(artefact: Artefact, layout: Layout) -> list[Change]:
             elif read == cellfile.provenance:
                 found.append(Change(artefact.name, "", f"{file} is missing", f"git checkout -- {file}"))
         except HarnessError as error:
-            look = remake if base == layout.results else f"git checkout -- {file}"
+            again = remake(as_made(artefact, layout), layout.scale)
+            look = again if base == layout.results else f"git checkout -- {file}"
             how = error.how if isinstance(error, cellfile.Damaged) else "it is no provenance"
             found.append(Change(artefact.name, "", f"{file} is cut short or was damaged ({how})", look))
     return found
@@ -110,8 +110,7 @@ class _One:
         self.artefact = fingerprint.as_noted(artefact, self.noted)
         self.kept: Made | None = None
         self.much = len(self.cells) + len(self.claims)
-        holes = " holes=true" * bool(self.artefact.lacking)
-        self.rerun = f"snakemake {artefact.target} --config scale={layout.scale}{holes}"
+        self.rerun = command(self.artefact, layout.scale)
         self.find = f"python -m harness find {artefact.name} --scale {layout.scale}"
 
     def _file(self, base: Path, suffix: str) -> Path:
@@ -229,9 +228,9 @@ class _One:
         for suffix, text in ((".cells.csv", made.cells), (".claims.csv", made.claims)):
             path = self._file(self.layout.results, suffix)
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
-                remake = f"python -m harness make {self.artefact.name} --scale {self.layout.scale}"
                 file = path.relative_to(self.layout.root).as_posix()
-                told.append(self.told(f"{file} is not what its records give", remake))
+                again = remake(self.artefact, self.layout.scale)
+                told.append(self.told(f"{file} is not what its records give", again))
         clocks = frozenset((c.row, c.column) for c in self.artefact.cells if c.select.get("clock"))
         alike = _alike(self.noted["runs"], records.values())
         # Training amplifies the last digit, in which processors differ: a single run has no value to hold.

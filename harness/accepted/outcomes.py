@@ -62,17 +62,21 @@ class Outcome:
         return self.scale == SCALES[0]
 
 
-def of_paper(paper: str, root: Path = ROOT) -> list[Outcome]:
+def of_paper(paper: str, root: Path = ROOT, soon: Layout | None = None) -> list[Outcome]:
     """What was accepted of a paper, in its order; then what is not in the paper."""
     mine = sorted((a for a in artefacts.artefacts(root) if a.paper == paper), key=lambda a: not a.in_paper)
-    return [found for artefact in mine if (found := accepted(artefact, root))]
+    return [found for artefact in mine if (found := accepted(artefact, root, soon=soon))]
 
 
-def accepted(artefact: Artefact, root: Path = ROOT, scales: Sequence[str] = SCALES) -> Outcome | None:
-    """At the largest scale at which it was."""
-    layouts = (Layout(scale, root) for scale in reversed(scales))
-    found = (_read(artefact, layout, layout.published) for layout in layouts)
-    return next(filter(None, found), None)
+def accepted(
+    artefact: Artefact, root: Path = ROOT, scales: Sequence[str] = SCALES, soon: Layout | None = None
+) -> Outcome | None:
+    """At the largest scale at which it was; or will be, once what is `soon` is published."""
+    for layout in (Layout(scale, root) for scale in reversed(scales)):
+        found = _read(artefact, soon, soon.results) if soon and soon.scale == layout.scale else None
+        if found := found or _read(artefact, layout, layout.published):
+            return found
+    return None
 
 
 def as_accepted(artefact: Artefact, layout: Layout) -> Artefact:
@@ -87,9 +91,9 @@ def made(artefact: Artefact, layout: Layout) -> Outcome | None:
 
 
 def _read(artefact: Artefact, layout: Layout, base: Path) -> Outcome | None:
-    cells, claims, page, told = (
+    cells, claims, told = (
         artefact_file(base, artefact.name, suffix)
-        for suffix in (".cells.csv", ".claims.csv", ".md", ".provenance.json")
+        for suffix in (".cells.csv", ".claims.csv", ".provenance.json")
     )
     if not cells.is_file():
         return None
@@ -103,7 +107,8 @@ def _read(artefact: Artefact, layout: Layout, base: Path) -> Outcome | None:
         under = accepted(artefact, layout.root, SCALES[: scale_rank(layout.scale)])
     if under and under.old and not old:
         old = f"filled from scale {under.scale}, {under.old}"
-    return Outcome(artefact, layout.scale, *read, page.relative_to(layout.root).as_posix(), old, usual)
+    page = artefact_file(layout.published, artefact.name, ".md").relative_to(layout.root).as_posix()
+    return Outcome(artefact, layout.scale, *read, page, old, usual)
 
 
 def _why_old(noted: dict[str, Any], artefact: Artefact, scale: str, root: Path) -> str:

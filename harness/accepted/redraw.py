@@ -11,7 +11,7 @@ from harness.accepted.accept import drawn_by
 from harness.base.errors import HarnessError
 from harness.base.files import sha256_of, write_atomic
 from harness.base.layout import Layout, artefact_file
-from harness.make.fresh import REMADE, outputs
+from harness.make.fresh import REMADE, command, outputs
 from harness.make.make import render_made
 from harness.numbers import cellfile
 from harness.published import manifest, publish
@@ -32,7 +32,7 @@ def redraw(artefact: Artefact, layout: Layout) -> list[Path]:
     if noted.get("cells") != fingerprint.of_cells(artefact):
         raise HarnessError(
             f"{artefact.name} asks for other cells than those accepted at scale {layout.scale}:"
-            f" make it and accept it, `snakemake {artefact.target} --config scale={layout.scale}`"
+            f" make it and accept it, `{command(fingerprint.as_noted(artefact, noted), layout.scale)}`"
         )
     files = _drawn(artefact, layout, noted)
     before = {path: path.read_bytes() if path.is_file() else b"" for path in files}

@@ -1,5 +1,6 @@
 """REPRODUCED.md and the README's table of papers, out of what was accepted in published/."""
 
+import tempfile
 from pathlib import Path
 
 from harness.accepted import findings, headline
@@ -7,7 +8,7 @@ from harness.accepted.outcomes import OLD, SMALL, Outcome, capital, of_paper
 from harness.accepted.statements import Fared, page
 from harness.base.errors import HarnessError
 from harness.base.files import ROOT, write_atomic
-from harness.base.layout import SCALES
+from harness.base.layout import SCALES, Layout
 from harness.spec import experiments
 
 MARKERS = ("<!-- papers: by `python -m harness reproduced` -->", "<!-- /papers -->")
@@ -26,9 +27,21 @@ def write(root: Path = ROOT) -> list[Path]:
     return list(changed)
 
 
-def outdated(root: Path = ROOT) -> dict[Path, str]:
-    """Those of the two that do not say what was accepted, with what they would."""
-    papers = read(root)
+def require_writable(layout: Layout, files: dict[Path, bytes], root: Path = ROOT) -> None:
+    """An error where these files of published/ are ones that README sentences cannot be written of."""
+    with tempfile.TemporaryDirectory() as folder:
+        apart = Layout(layout.scale, layout.root, Path(folder))
+        for path, content in files.items():
+            if path.suffix != ".xz":  # records are not read here
+                place = apart.results / path.relative_to(layout.published)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(content)
+        outdated(root, apart)
+
+
+def outdated(root: Path = ROOT, soon: Layout | None = None) -> dict[Path, str]:
+    """Those of the two that do not say what was accepted, or soon is, with what they would."""
+    papers = read(root, soon)
     texts = {root / "REPRODUCED.md": page(papers)}
     readme = root / "README.md"
     if readme.is_file():
@@ -37,12 +50,12 @@ def outdated(root: Path = ROOT) -> dict[Path, str]:
     return {path: text for path, text in texts.items() if there[path] != text}
 
 
-def read(root: Path = ROOT) -> list[Fared]:
-    return [_fared(name, root) for name in experiments.paper_names(root)]
+def read(root: Path = ROOT, soon: Layout | None = None) -> list[Fared]:
+    return [_fared(name, root, soon) for name in experiments.paper_names(root)]
 
 
-def _fared(name: str, root: Path) -> Fared:
-    found = of_paper(name, root)
+def _fared(name: str, root: Path, soon: Layout | None) -> Fared:
+    found = of_paper(name, root, soon)
     return Fared(experiments.paper(name, root), found, frozenset(findings.linked(found, name, root)))
 
 

@@ -19,6 +19,16 @@ SUFFIXES["figure"] = (".cells.csv", ".claims.csv", ".png", ".svg", ".pdf", ".md"
 REMADE = (".svg", ".pdf", ".html")  # made of the cells in a second: git need not carry them
 
 
+def command(artefact: Artefact, scale: str) -> str:
+    """What makes it and, if it has no holes, the runs that it lacks."""
+    return f"snakemake {artefact.target} --config scale={scale}{' holes=true' * bool(artefact.lacking)}"
+
+
+def remake(artefact: Artefact, scale: str) -> str:
+    """What makes it of the runs that are there, and starts none."""
+    return f"python -m harness make {artefact.name} --scale {scale}{' --holes' * bool(artefact.lacking)}"
+
+
 def outputs(artefact: Artefact, base: Path) -> list[Path]:
     """The files of an artefact below results/<scale> or published/<scale>."""
     return [artefact_file(base, artefact.name, suffix) for suffix in SUFFIXES[artefact.kind]]
@@ -74,8 +84,7 @@ def note_made(
 
 def require_fresh(artefact: Artefact, layout: Layout, root: Path = ROOT) -> dict[str, dict[str, Any]]:
     """The records that it stands on; an error where its YAML, drawing, runs or their code changed since."""
-    holes = " holes=true" * bool(artefact.lacking)
-    again = f"make it again with `snakemake {artefact.target} --config scale={layout.scale}{holes}`"
+    again = f"make it again with `{command(artefact, layout.scale)}`"
     records = {}
     for spec in artefact.runs(layout.scale, root):
         records[spec.id] = read_record(layout.run_folder(spec.id))

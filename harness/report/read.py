@@ -124,7 +124,7 @@ def read_papers(layout: Layout, root: Path = ROOT, only: str = "") -> list[Paper
 def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, first: int) -> Section:
     """`first` is its first number's place among the page's; records that it needs are added to `runs`."""
     noted = artefacts.notes(artefact.paper, root)
-    command = f"snakemake {artefact.target} --config scale={layout.scale}"
+    command = fresh.command(artefact, layout.scale)
     section = Section(artefact, command, {d: noted[d] for d in artefact.data.get("deviations", [])})
     base = _base(section, layout)
     cells, claims, svg, png = (
@@ -152,8 +152,7 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
     records: list[dict[str, Any]] = []
     with _told(section):
         frame = cellfile.read_cells(cells)
-        with_holes = fresh.as_made if base == layout.results else outcomes.as_accepted
-        artefact = with_holes(artefact, layout)
+        artefact = _with_holes(artefact, layout, base)
         lines = _judged(frame.to_dict("records"), cells)
         named = (name for line in lines for name in line["runs"].split())
         asked = dict.fromkeys([*(spec.id for spec in artefact.runs(layout.scale, root)), *named])
@@ -179,18 +178,25 @@ def _section(artefact: Artefact, layout: Layout, root: Path, runs: Records, firs
 
 def _base(section: Section, layout: Layout) -> Path:
     """Where its files are: among the results or, if it was not made here, as it was once accepted."""
-    name, command = section.artefact.name, section.command
+    name = section.artefact.name
     if not layout.elsewhere:
         section.lacking = lacking(section.artefact, layout)
-    if all(artefact_file(layout.results, name, suffix).is_file() for suffix in (".cells.csv", ".claims.csv")):
-        return layout.results
+    made = all(artefact_file(layout.results, name, s).is_file() for s in (".cells.csv", ".claims.csv"))
     there = artefact_file(layout.published, name, ".cells.csv").is_file() and not layout.elsewhere
-    if there and not section.lacking.failed:
-        section.warnings.append(f"Not made here; shown as it was accepted. To make it: {command}")
-    else:
+    base = layout.published if there and not made else layout.results
+    with _told(section):
+        section.command = fresh.command(_with_holes(section.artefact, layout, base), layout.scale)
+    if there and not made and not section.lacking.failed:
+        section.warnings.append(f"Not made here; shown as it was accepted. To make it: {section.command}")
+    elif not made:
         shown = "; what follows was accepted earlier" if there else ""
-        section.problems.append(f"{name} is not made yet: make it with `{command}`{shown}")
-    return layout.published if there else layout.results
+        section.problems.append(f"{name} is not made yet: make it with `{section.command}`{shown}")
+    return base
+
+
+def _with_holes(artefact: Artefact, layout: Layout, base: Path) -> Artefact:
+    """Those of the files that are shown."""
+    return (fresh.as_made if base == layout.results else outcomes.as_accepted)(artefact, layout)
 
 
 def _add_runs(section: Section, first: int, scale: str) -> None:

@@ -1,6 +1,8 @@
 """Run records that travel with the project: packed into published/, laid out as if they had been run here."""
 
+import hashlib
 import io
+import json
 import lzma
 import re
 import shutil
@@ -14,7 +16,7 @@ from harness.base.errors import HarnessError, reading
 from harness.base.files import ROOT, at_work, read_within, write_atomic
 from harness.base.layout import Layout
 from harness.published.publish import publish
-from harness.runs.record import read_record
+from harness.runs.record import digest, read_record
 from harness.runs.stale import is_there, why_stale
 from harness.spec.experiments import RunSpec
 from harness.spec.experiments import paper as experiments_of
@@ -41,6 +43,7 @@ NOTED = (
     "tables",
     "digest",
 )
+MADE = ("commit", "started", "ended", "seconds", "digest")  # when a record was made, not what it holds
 
 
 def archive(paper: str, experiment: str, layout: Layout) -> Path:
@@ -57,9 +60,10 @@ def keep(paper: str, layout: Layout, root: Path = ROOT) -> tuple[Path, int]:
     runs, there, files = experiments_of(paper, root).runs(layout.scale), every_archive(layout, paper), {}
     if there:
         lay_out(paper, layout, root)
+    before = {run: content for path in there for run, content in unpack(path, layout).items()}
     for spec in runs:
         if is_there(spec, layout, tables=True):
-            files |= _files_of(spec.id, layout)
+            files |= _files_of(spec.id, layout, before.get(spec.id, {}))
     if not files:
         raise HarnessError(f"no run of {paper} was made at scale {layout.scale}: there is no record to keep")
     packed = _packed(files, layout)
@@ -68,16 +72,27 @@ def keep(paper: str, layout: Layout, root: Path = ROOT) -> tuple[Path, int]:
     return folder, sum(name.endswith("/run.json") for name in files)
 
 
-def with_records(paper: str, records: Iterable[str], layout: Layout, root: Path = ROOT) -> dict[Path, bytes]:
-    """The archives of these runs with their records in them, and without those that no experiment names."""
-    named, files = {spec.id for spec in experiments_of(paper, root).runs(layout.scale)}, {}
-    for path in {archive(*run.split("/")[:2], layout) for run in records}:
-        before = unpack(path, layout) if path.is_file() else {}
-        for run in before.keys() - set(records) & named:
-            files |= {f"{run}/{name}": content for name, content in before[run].items()}
-    for run in records:
-        files |= _files_of(run, layout)
-    return _packed(dict(sorted(files.items())), layout)
+def with_records(
+    paper: str, runs: Iterable[str], layout: Layout, root: Path = ROOT
+) -> tuple[dict[Path, bytes], dict[str, dict[str, Any]]]:
+    """The archives of these runs with their records in them, and without those that no experiment names.
+
+    And these records, of which one kept before may be another than the one that is here.
+    """
+    named, files, found, before = (
+        {spec.id for spec in experiments_of(paper, root).runs(layout.scale)},
+        {},
+        {},
+        {},
+    )
+    for path in {archive(*run.split("/")[:2], layout) for run in runs}:
+        before |= unpack(path, layout) if path.is_file() else {}
+    for run in before.keys() - set(runs) & named:
+        files |= {f"{run}/{name}": content for name, content in before[run].items()}
+    for run in runs:
+        files |= (mine := _files_of(run, layout, before.get(run, {})))
+        found[run] = json.loads(mine[f"{run}/run.json"])
+    return _packed(dict(sorted(files.items())), layout), found
 
 
 def _packed(files: dict[str, bytes], layout: Layout) -> dict[Path, bytes]:
@@ -97,11 +112,30 @@ def _packed(files: dict[str, bytes], layout: Layout) -> dict[Path, bytes]:
     return packed
 
 
-def _files_of(run: str, layout: Layout) -> dict[str, bytes]:
-    """A whole record as it is packed."""
+def _files_of(run: str, layout: Layout, kept: dict[str, bytes]) -> dict[str, bytes]:
+    """A whole record as it is packed: the kept one where this one holds the same, made at another time.
+
+    Artefacts that were accepted of the kept one name its commit.
+    """
     folder = layout.run_folder(run)
-    names = ("run.json", *sorted(read_record(folder)["tables"]))
-    return {f"{run}/{name}": (folder / name).read_bytes() for name in names}
+    record = read_record(folder)
+    names = ("run.json", *sorted(record["tables"]))
+    files = kept if _holds_the_same(kept, record) else {name: (folder / name).read_bytes() for name in names}
+    return {f"{run}/{name}": files[name] for name in names}
+
+
+def _holds_the_same(kept: dict[str, bytes], record: dict[str, Any]) -> bool:
+    """Whether a kept record is whole, and differs from this one in when it was made alone."""
+    try:
+        old = json.loads(kept["run.json"])
+        whole = old["digest"] == digest(old)
+    except (LookupError, TypeError, ValueError, RecursionError):
+        return False
+    tables = {
+        name: hashlib.sha256(content).hexdigest() for name, content in kept.items() if name != "run.json"
+    }
+    old, new = ({key: value for key, value in one.items() if key not in MADE} for one in (old, record))
+    return whole and old == new and tables == new["tables"]
 
 
 def unpack(path: Path, layout: Layout) -> dict[str, dict[str, bytes]]:

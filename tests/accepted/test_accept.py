@@ -138,3 +138,32 @@ def test_records_of_uncommitted_code_are_refused(layout):
     notes.write_text(before)
     tiny.forget()
     accept(table(layout), layout, "it is right", layout.root)
+
+
+@pytest.mark.parametrize("again", ["accept", "keep"])
+def test_a_run_made_again_elsewhere_leaves_the_record_that_others_name(layout, monkeypatch, again):
+    """Two clones with two commits: the second once took the first's kept records away."""
+    tiny.write(layout.root, "tables/mini/table_2.yaml", tiny.TABLE.replace("mini/table_1", "mini/table_2"))
+    tiny.make_all(layout.root)
+    accept(table(layout), layout, "first numbers", layout.root)
+    shutil.rmtree(layout.results / "runs")
+    monkeypatch.setattr(execute, "commit", lambda *_: "0123456789ab")
+    tiny.run_all(layout.root)
+    tiny.make_all(layout.root)
+    if again == "accept":
+        other = artefacts.find("mini/table_2", layout.root)
+        noted = json.loads(accept(other, layout, "first numbers", layout.root).read_text())
+        assert {run["commit"] for run in noted["runs"]} == {"unknown"}
+        assert compare(layout, layout.root) == []
+    else:
+        archives.keep("mini", layout, layout.root)
+        assert [change for change in compare(layout, layout.root) if change.artefact == "mini/table_1"] == []
+
+
+def test_a_record_that_holds_something_else_replaces_the_kept_one(layout):
+    accept(table(layout), layout, "first numbers", layout.root)
+    changed = edit_record(layout.run_folder("mini/noise/strong/low/s1"), status="done", threads=7)
+    tiny.make_all(layout.root)
+    noted = json.loads(accept(table(layout), layout, "other threads", layout.root).read_text())
+    assert changed is None and 7 in {run["threads"] for run in noted["runs"]}
+    assert compare(layout, layout.root, here=False) == []

@@ -125,3 +125,31 @@ def test_the_readme_keeps_all_but_the_table(layout):
     readme.write_text("no table")
     with pytest.raises(HarnessError, match="README.md lacks the lines"):
         reproduced.write(layout.root)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("CIFAR-10", "2.4 cases", "the number '2.4' is typed by hand"),
+        ("{half:.1f}", "{halve:.1f}", "cannot be filled"),  # which hangs on what is accepted
+    ],
+)
+def test_a_sentence_that_cannot_be_written_is_told_before_anything_is(layout, before, after, said):
+    """Once the outcome was published, and the pages told of the one before."""
+    edit(layout, before, after)
+    (layout.root / "README.md").write_text("\n".join([*findings.MARKERS, *reproduced.MARKERS]))
+    there = {path: path.read_bytes() for path in layout.published.rglob("*") if path.is_file()}
+    with pytest.raises(HarnessError, match=said):
+        accept(artefacts.find("mini/table_1", layout.root), layout, "the same again", layout.root)
+    assert {path: path.read_bytes() for path in layout.published.rglob("*") if path.is_file()} == there
+
+
+def test_the_first_acceptance_counts_for_its_own_sentence(tmp_path):
+    """No claim of an artefact that was never accepted is known before."""
+    layout = tiny.made(tmp_path)
+    (tmp_path / "reproduce/mini/found.yaml").write_text(SENTENCES)
+    readme = tmp_path / "README.md"
+    readme.write_text("\n".join([*findings.MARKERS, *reproduced.MARKERS]))
+    accept(artefacts.find("mini/table_1", tmp_path), layout, "first numbers", tmp_path)
+    assert "It is higher by " in readme.read_text()
+    tiny.forget()

@@ -194,6 +194,22 @@ def test_counts_keep_the_published_set_up_and_smaller_ones_apart(root):
     assert "scale cpu, 2 runs of each method" in claim and "hangs on D1" in claim
 
 
+def test_the_command_beside_an_artefact_with_holes_keeps_them(root):
+    """Without `holes=true` it would start every run that is lacking."""
+    layout = remade(root)
+    build(layout, root)
+    command = "snakemake mini_table_1 --config scale=paper holes=true"
+    assert f"<code>{command}</code>" in layout.report.read_text(encoding="utf-8")
+    accept(table(root), layout, "the strong half", root)
+    cells = layout.results / "tables/mini/table_1.cells.csv"
+    cells.write_text(cells.read_text(encoding="utf-8") + " ", encoding="utf-8")
+    looks = {change.look for change in check(layout, root).changes}
+    assert any(look.endswith("make mini/table_1 --scale paper --holes") for look in looks)
+    shutil.rmtree(layout.results / "tables")
+    build(layout, root)
+    assert f"<code>{command}</code>" in layout.report.read_text(encoding="utf-8")
+
+
 def test_the_report_tells_of_each_scale(root):
     layout = remade(root)
     assert build(layout, root) == []
