@@ -8,7 +8,7 @@ from harness.numbers.claim_record import Claim
 from harness.spec.artefacts import Artefact
 
 PUBLISHED, SMALLER = "measured at the published set-up", "measured smaller"
-SENTENCES = ("claims at the published set-up", "claims at a smaller one")
+SENTENCES = ("claims at the published set-up", "claims measured smaller")
 COUNTED, SETTINGS = "counted or looked up", "settings read back"
 NOT_RUN, OURS = "not run", "claims of ours"
 CLASSES = (PUBLISHED, SMALLER, *SENTENCES, COUNTED, SETTINGS, NOT_RUN)

@@ -210,7 +210,7 @@ def test_one_claim_in_several_settings_is_one_line(layout):
     )
     (fared,) = reproduced.read(layout.root)
     told = headline.of_classes(fared.found)
-    assert told["claims at a smaller one"] == "1 by an earlier rule, setting by setting"
+    assert told["claims measured smaller"] == "1 by an earlier rule, setting by setting"
 
 
 def test_two_claims_of_the_same_words_stay_two(layout):

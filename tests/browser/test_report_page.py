@@ -93,13 +93,13 @@ def test_paper_kind_and_judged_narrow_together(page):
     page.js(choose, "paper", "sotl")
     page.js(choose, "kind", "figure")
     assert page.visible("section.artefact h3") == ["SoG and SoGN while finetuning #"]
-    page.js(choose, "rows", "claims at a smaller one")
+    page.js(choose, "rows", "claims measured smaller")
     assert verdicts(page) == {"contradicts"} and len(page.visible(".item")) == 1
 
 
 def test_a_count_in_the_overview_shows_what_it_counts(page):
     page.click(
-        'button.count[data-paper="sotl"][data-rows="claims at a smaller one"][data-verdict="contradicts"]'
+        'button.count[data-paper="sotl"][data-rows="claims measured smaller"][data-verdict="contradicts"]'
     )
     assert len(page.visible(".item")) == 1 and "SoGN leads" in page.visible(".item")[0]
 

@@ -55,8 +55,8 @@ def test_the_head_counts_and_dates_come_from_the_records(tmp_path):
     counts = {
         (a["data-paper"], a["data-rows"], a.get("data-verdict")) for a in tree.having("button", "count")
     }
-    assert ("sotl", "claims at a smaller one", "contradicts") in counts
-    assert ("icw", "claims at a smaller one", None) not in counts  # it has none, so there is nothing to press
+    assert ("sotl", "claims measured smaller", "contradicts") in counts
+    assert ("icw", "claims measured smaller", None) not in counts  # it has none, so there is nothing to press
 
 
 def test_each_number_knows_its_runs(tmp_path):
