@@ -45,7 +45,7 @@ class Counter:
     def _cost(self, kept: Tensor) -> Cost:
         """`kept`: 1 or 0, or the probability of that, by sub-network and channel."""
         network, modules = self.network, dict(self.network.named_modules())
-        kept = kept.cpu()  # sums of a few numbers: what is counted beside them is there
+        kept = kept.cpu()  # where the counts of weights are that these meet; a few sums, whatever trains
         by_layer = dict(zip(network.layers, kept.split(network.widths, dim=1), strict=True))
         written: dict[str, Tensor] = {}  # of layers and norms whose outputs not all are read
         for link in network.links():

@@ -63,8 +63,6 @@ def export(network: SuperNet, mask: Tensor) -> nn.Module:
             shape = [-1, *[1] * (layer.weight.ndim - 2)]
             layer.weight.data.mul_(factors[name].to(layer.weight).reshape(shape))
         small.set_submodule(name, _narrow(layer, reads, writes, offered.get(name)))
-    for part in (small.drop_logits, small.channels, small.of_channel):
-        part.requires_grad_(False)
     del small.drop_logits
     small.layers = {}
     return small

@@ -1,6 +1,8 @@
 """Algorithm 1, lines 1 to 6, and what it is compared with: how a super-network is trained."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -95,10 +97,8 @@ class Descent(Steps):
         super().__init__(run, images, config.batch_size, epochs, weights, unit=f"step of {self.what}")
         self.config, self.network, self.name = config, network, self.named
 
-    def masks(self, images: int) -> Tensor | None:
-        raise NotImplementedError
-
-    def _one(self) -> float:
+    def descend(self, masks: Callable[[int], Tensor | None]) -> float:
+        """`masks` of so many images are drawn behind the step's seed."""
         config, network = self.config, self.network
         network.train()
         set_rates(self.optimiser, self.rates[self.step])
@@ -107,7 +107,7 @@ class Descent(Steps):
             x = cut(x, self.run.stream(f"cutout of {self.noise} {self.step}"), config.cutout)
         torch.manual_seed(int(self.run.stream(f"{self.noise} {self.step}").integers(2**63)))
         self.optimiser.zero_grad(set_to_none=True)
-        with network.wearing(self.masks(len(x))):
+        with network.wearing(masks(len(x))):
             loss = functional.cross_entropy(network(x), y)
             if self.second and network.second_logits is not None:
                 loss = loss + self.second * functional.cross_entropy(network.second_logits, y)
@@ -132,9 +132,9 @@ class TrainingLoop(Descent):
         network.drop_logits.requires_grad_(config.learn and config.masks != "none")
         self.optimiser = optimiser(network, config.weights, config.drop_rate)
 
-    def masks(self, images: int) -> Tensor | None:
+    def _one(self) -> float:
         self.network.progress = self.step / self.total
-        return drawn(self.network, self.config, images)
+        return self.descend(partial(drawn, self.network, self.config))
 
 
 def drawn(network: SuperNet, config: Training, images: int, *, hard: bool = False) -> Tensor | None:
@@ -166,11 +166,11 @@ class TuningLoop(Descent):
         self.mask = mask[None]
         network.drop_logits.requires_grad_(False)
         network.zero_grad(set_to_none=True)  # a run that goes on here has those of the training's end
+        network.progress = 1.0  # which such a run has not seen
         self.optimiser = optimiser(network, weights, 1.0)
 
-    def masks(self, images: int) -> Tensor:
-        self.network.progress = 1.0  # as at the training's end, which a run that goes on here has not seen
-        return self.mask
+    def _one(self) -> float:
+        return self.descend(lambda _: self.mask)
 
 
 def optimiser(network: SuperNet, weights: SGD, drop_rate: float) -> torch.optim.SGD:

@@ -77,7 +77,8 @@ def search_in_stages(
         here, own = _Stage(run, number), replace(config, cells=cells)
         network = StageNetwork(here, own, classes, kept)
         network.most_skips = stages.most_skips if number + 1 == len(stages.cells) else None
-        loop = StageLoop(here, own, network, train, held, stages.dropout[number], stages.resting)
+        loop = StageLoop(here, own, network, train, held)
+        loop.dropout, loop.resting = stages.dropout[number], stages.resting
         loop.unit += f", stage {number + 1} of {len(stages.cells)}"
         loop.train(part, f"stage {number}")
         whole = _joined(whole, loop.found())
@@ -115,18 +116,7 @@ class _Stage:
 class StageLoop(SearchLoop):
     """A stage: dropout behind skip connections falls from epoch to epoch."""
 
-    def __init__(
-        self,
-        run: Run,
-        config: Search,
-        mixed: "StageNetwork",
-        train: Batches,
-        held: Batches,
-        dropout: float,
-        resting: int,
-    ) -> None:
-        super().__init__(run, config, mixed, train, held)
-        self.dropout, self.resting = dropout, resting
+    dropout, resting = 0.0, 0  # at the first epoch; epochs in which it falls in a line
 
     def _one(self) -> float:
         self.mixed.dropout = self.dropout * self._share(self.step // self.chunks)
@@ -156,19 +146,13 @@ class StageNetwork(MixedNetwork):
     def _start(self, rng: np.random.Generator) -> CellWeights:
         return over(self.kept, lambda part: torch.from_numpy(SPREAD * rng.standard_normal(part.shape)))
 
-    def logits(
-        self,
-        x: Tensor,
-        draws: np.random.Generator | None,
-        alphas: list[Tensor] | None = None,
-        network: Callable[..., Tensor] | None = None,
-    ) -> Tensor:
+    def logits(self, x: Tensor, draws: np.random.Generator | None, *more: Any, **named: Any) -> Tensor:
         """Without `draws` nothing is dropped."""
         self.network.drop = None
         if draws is not None and self.dropout:
             generator = torch.Generator(x.device).manual_seed(int(draws.integers(2**62)))
             self.network.drop = lambda value: _dropped(value, self.dropout, generator)
-        return super().logits(x, draws, alphas, network)
+        return super().logits(x, draws, *more, **named)
 
     def weights(self, draws: np.random.Generator | None, alphas: list[Tensor] | None = None) -> Weights:
         """Zero where an edge has lost the operation."""

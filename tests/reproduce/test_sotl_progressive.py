@@ -172,7 +172,7 @@ def test_exact_gradients_are_dropped_out_too(tmp_path: Path) -> None:
     train, held, classes = gradient_search.parts(run, config)
     every = CellWeights(*(torch.arange(8).expand(14, -1) for _ in range(2)))
     network = progressive.StageNetwork(run, config, classes, every)
-    loop = StageLoop(run, config, network, train, held, 0.9, 0)
+    loop = StageLoop(run, config, network, train, held)
     slopes = []
     for network.dropout in (0.0, 0.9, 0.9):
         slopes.append(loop.slopes(range(2))[0])

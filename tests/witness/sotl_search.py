@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from pathlib import Path as Folder
 from typing import Any
 
 import torch
+from gradient_searches import begun
 from torch import Tensor, nn
 from torch.nn import functional
 from witness.formula import fill, noise, sketch
 
 from harness.supernet.sampling import Path, whole
 from harness.supernet.training import Method, adapt, descend
+from reproduce.sotl.gradient_steps import SearchLoop
 
 # Double precision: sums in another order, through up to 9 cells, differ by some 1e-13.
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
@@ -90,6 +93,18 @@ def trained(
                 network(images(2 * number + 1)[0], chosen[-1])
     assert next(paths, None) is None
     return losses
+
+
+def searched(folder: Folder, **given: Any) -> SearchLoop:
+    """A search by gradient from the witness's weights and parameters, on its images, to its end."""
+    loop = begun(folder, truth_source="none", **given)
+    filled(loop.network)
+    for i, alpha in enumerate(loop.alphas):
+        alpha.data = 1e-3 * noise(50_000 + i, *alpha.shape)
+    loop.batch, loop.held_batch = lambda step: images(2 * step), lambda step: images(2 * step + 1)
+    while loop.step < loop.total:
+        loop.one()
+    return loop
 
 
 def _each_step(rates: Iterator[list], inner: int) -> Iterator[float]:

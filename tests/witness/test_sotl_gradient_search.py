@@ -1,17 +1,12 @@
 """Updates of SoTL-DARTS beside the thesis author's loop in the DARTS space (Algorithm 3, D43, D44)."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from gradient_searches import SEARCHES, made_up_searches  # noqa: F401
-from witness.formula import noise, numbers, sketch
-from witness.sotl_search import filled, images, near
+from gradient_searches import made_up_searches  # noqa: F401
+from witness.formula import numbers, sketch
+from witness.sotl_search import near, searched
 from witness.sotl_start import flat
-
-from reproduce.sotl import one_shot
-from reproduce.sotl.gradient_steps import SearchLoop
-from reproduce.sotl.mixed_networks import MixedNetwork
 
 THEIRS = numbers("sotl_search")
 SPACE = {
@@ -25,26 +20,10 @@ SPACE = {
     "architecture": {"lr": 3e-4, "weight_decay": 1e-3},
     "unroll": 3,
     "momentum_restored": False,
-    "truth_source": "none",
 }
 METHODS = {"sotl": "sotl", "val_multiple": "sovl_slip"}  # as his script calls them
 
 pytestmark = pytest.mark.usefixtures("one_thread", "made_up_searches")
-
-
-def searched(folder: Path, **changed: Any) -> SearchLoop:
-    run, config = SEARCHES.begun(folder, **{**SPACE, **changed})
-    train, held, classes = one_shot.image_parts(run, config)
-    mixed = MixedNetwork(run, config, classes)
-    filled(mixed.network)
-    for i, alpha in enumerate(mixed.parameters):
-        alpha.data = 1e-3 * noise(50_000 + i, *alpha.shape)
-    loop = SearchLoop(run, config, mixed, train, held)
-    loop.batch, loop.held_batch = lambda step: images(2 * step), lambda step: images(2 * step + 1)
-    loop._curvature = dict
-    while loop.step < loop.total:
-        loop.one()
-    return loop
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -53,7 +32,7 @@ def test_two_updates(tmp_path: Path, method: str) -> None:
 
     SoVL as his script has it, with parameters in place of their gradients.
     """
-    loop, theirs = searched(tmp_path, algorithm=METHODS[method]), THEIRS[method]
+    loop, theirs = searched(tmp_path, **SPACE, algorithm=METHODS[method]), THEIRS[method]
     for ours, other in zip(loop.alphas, theirs["alphas"], strict=True):
         near(ours.detach(), other)
     near(sketch(flat(list(loop.network.parameters()))), theirs["weights"])
