@@ -113,9 +113,8 @@ def _noted(
     runs = []
     for run in (spec.id for spec in artefact.runs(layout.scale, root)):
         size = sum(file.stat().st_size for file in layout.run_folder(run).iterdir() if file.is_file())
-        runs.append(
-            {**{key: records[run][key] for key in archives.NOTED if key in records[run]}, "bytes": size}
-        )
+        record = records[run]
+        runs.append({**{key: record[key] for key in archives.NOTED if key in record}, "bytes": size})
     noted = {
         "artefact": artefact.name,
         "scale": layout.scale,

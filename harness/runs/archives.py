@@ -79,12 +79,8 @@ def with_records(
 
     And these records, of which one kept before may be another than the one that is here.
     """
-    named, files, found, before = (
-        {spec.id for spec in experiments_of(paper, root).runs(layout.scale)},
-        {},
-        {},
-        {},
-    )
+    named = {spec.id for spec in experiments_of(paper, root).runs(layout.scale)}
+    files, found, before = {}, {}, {}
     for path in {archive(*run.split("/")[:2], layout) for run in runs}:
         before |= unpack(path, layout) if path.is_file() else {}
     for run in before.keys() - set(runs) & named:
