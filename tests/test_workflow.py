@@ -231,6 +231,18 @@ def test_kept_records_are_not_run_again_where_older_code_was_run_before(whole, t
     tiny.forget()
 
 
+def test_kept_records_are_not_run_again_for_a_newer_note_of_their_data(whole, tmp_path):
+    """A clone with laid-out records notes its images later: once it then trained all of them anew."""
+    root = shutil.copytree(whole, tmp_path / "noted", ignore=shutil.ignore_patterns(".snakemake"))
+    tiny.edit(root, "reproduce/mini/experiments.yaml", "    where:", "    needs: [cifar10]\n    where:")
+    note = root / "results/smoke/data/cifar10.json"
+    before = {run: record(root, run).stat().st_mtime_ns for run in (*LOW, *HIGH)}
+    tiny.write(root, str(note.relative_to(root)), "{}")
+    assert note.stat().st_mtime_ns > max(before.values())
+    assert "4/4 runs, complete" in campaign(root, "all")
+    assert {run: record(root, run).stat().st_mtime_ns for run in before} == before
+
+
 def test_runs_of_older_code_that_was_vouched_for_are_not_made_again(whole, tmp_path):
     """Snakemake compares with the code that it noted, and knows of no ledger."""
     root = shutil.copytree(whole, tmp_path / "vouched")

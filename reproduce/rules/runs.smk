@@ -16,7 +16,7 @@ rule fetch:
 
 rule run:
     input:
-        fetched_for,
+        ancient(fetched_for),
     output:
         f"{RESULTS}/runs/{{run}}/run.json",
     log:
