@@ -35,8 +35,8 @@ def normed(
     if first.affine:
         gain, shift = (torch.cat([getattr(norm, name) for norm in norms]) for name in ("weight", "bias"))
     if scale is not None:
-        widths = torch.tensor([norm.num_features for norm in norms], device=x.device)
-        scale = scale.repeat_interleave(widths)
+        widths = [norm.num_features for norm in norms]  # their sum is told: a GPU is not asked for it
+        scale = scale.repeat_interleave(torch.tensor(widths, device=x.device), output_size=sum(widths))
         gain, shift = (scale, None) if gain is None else (gain * scale, shift * scale)
     if biases is not None:
         shift = biases * 0.0 if shift is None else shift + biases * 0.0

@@ -72,26 +72,26 @@ def test_resnet50_takes_what_the_table_of_gpus_says_and_its_known_memory():
     assert 20e9 < count.peak < 25e9  # bytes
 
 
-SMALL = {
-    "reproduce.sotl.one_shot": {"image_passes": 30, "architectures": 3},
-    "reproduce.icw.supernet_predictions": {"epochs": 12, "architectures": 2},
-    "reproduce.nsa.stochastic": {"epochs": 5, "probe": None},
+SMALL = {  # and by how much a count may be wrong; one-shot training and ranking take turns
+    "reproduce.sotl.one_shot": ({"image_passes": 30, "architectures": 3}, 0.1),
+    "reproduce.icw.supernet_predictions": ({"epochs": 12, "architectures": 2}, 0.01),
+    "reproduce.nsa.stochastic": ({"epochs": 5, "probe": None}, 0.01),
 }
 
 
 @pytest.mark.parametrize("module", SMALL)
 def test_what_is_passed_over_is_added(module, tmp_path, monkeypatch):
     """Against the same run of which every step is taken."""
-    spec = cases(module)[0].spec
-    spec = replace(spec, config={**spec.config, **SMALL[module]})
+    spec, (small, error) = cases(module)[0].spec, SMALL[module]
+    spec = replace(spec, config={**spec.config, **small})
     short = rehearse.rehearse(spec, 1e9)
     assert short["note"] in ("", "at most: a loop may end early") and short["whole"], short["note"]
     monkeypatch.setattr(counting, "CALLS", 10**9)
     whole = rehearse.rehearse(spec, 1e9)
     for name in ("flops", "bytes", "kernels", "steps"):
         assert float(whole[name]) > 0
-        assert float(short[name]) == pytest.approx(float(whole[name]), rel=0.1), name
-    assert short["memory"] == pytest.approx(whole["memory"], rel=0.1)
+        assert float(short[name]) == pytest.approx(float(whole[name]), rel=error), name
+    assert short["memory"] == pytest.approx(whole["memory"], rel=error)
     assert short["checkpoint"] > 1000 and int(short["records"]) > 100
 
 
